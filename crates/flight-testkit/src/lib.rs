@@ -1,1 +1,23 @@
-//! placeholder
+//! What the tests of several crates share: seeded random batches, the public test files, and real
+//! server processes.
+//!
+//! Dev only. It knows Arrow and processes but none of our crates, so that every one of them may
+//! use it in its tests. Being test code, it panics with a full sentence instead of returning errors.
+
+pub mod arrays;
+pub mod batches;
+mod corpus;
+mod process;
+pub mod schemas;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+pub use corpus::corpus;
+pub use process::{ServerCommand, ServerProcess, program};
+
+/// The generator behind every random value here: the same seed gives the same values on every
+/// machine and in every release, so a failing case is named by its seed.
+pub fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
