@@ -1,0 +1,170 @@
+//! gRPC messages of `FlightData`, as pieces that a socket can write without copying.
+//!
+//! Layout: `0u8 | length u32 BE | FlightData`, and `FlightData` (Flight.proto) is protobuf:
+//! `flight_descriptor = 1`, `data_header = 2`, `app_metadata = 3`, `data_body = 1000`.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use arrow_buffer::Buffer;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use crate::encoder::Message;
+
+/// Bytes of the gRPC prefix: a flag (1 = compressed) and the length.
+pub const GRPC_PREFIX_BYTES: usize = 5;
+pub(crate) const TAG_DESCRIPTOR: u8 = 0x0a;
+pub(crate) const TAG_HEADER: u8 = 0x12;
+pub(crate) const TAG_APP_METADATA: u8 = 0x1a;
+/// Field 1000, length-delimited, as a two-byte varint.
+pub(crate) const TAG_BODY: [u8; 2] = [0xc2, 0x3e];
+/// Buffers up to this size are copied beside their neighbours: cheaper than a slice of their own in
+/// a vectored write, of which h2 passes on 16 at a time.
+const COALESCE_BYTES: usize = 256;
+
+/// A gRPC message, in pieces.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    pieces: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl Frame {
+    /// Frames `message`; `descriptor` is an encoded `FlightDescriptor`, set on an upload's first
+    /// message alone.
+    pub fn new(message: Message, app_metadata: &[u8], descriptor: Option<&[u8]>) -> Self {
+        let descriptor_bytes = descriptor.map_or(0, |d| field_bytes(1, d.len()));
+        let length = descriptor_bytes
+            + flight_data_bytes(message.header.len(), message.body_bytes, app_metadata.len());
+        let mut head = BytesMut::with_capacity(64 + length - message.body_bytes);
+        head.put_u8(0);
+        head.put_u32(u32::try_from(length).expect("the encoder keeps messages below 2 GiB"));
+        if let Some(descriptor) = descriptor {
+            put_field(&mut head, &[TAG_DESCRIPTOR], descriptor);
+        }
+        put_field(&mut head, &[TAG_HEADER], &message.header);
+        if !app_metadata.is_empty() {
+            put_field(&mut head, &[TAG_APP_METADATA], app_metadata);
+        }
+        if message.body_bytes > 0 {
+            head.put_slice(&TAG_BODY);
+            put_varint(&mut head, message.body_bytes);
+        }
+        let pieces = pieces(head, message.body);
+        Self { pieces, bytes: GRPC_PREFIX_BYTES + length }
+    }
+
+    /// A message that carries `app_metadata` alone, as Flight allows in uploads and exchanges.
+    pub fn metadata_only(app_metadata: &[u8]) -> Self {
+        let length = field_bytes(1, app_metadata.len());
+        let mut head = BytesMut::with_capacity(GRPC_PREFIX_BYTES + length);
+        head.put_u8(0);
+        head.put_u32(u32::try_from(length).expect("app_metadata is bounded far below 4 GiB"));
+        put_field(&mut head, &[TAG_APP_METADATA], app_metadata);
+        Self { pieces: [head.freeze()].into(), bytes: GRPC_PREFIX_BYTES + length }
+    }
+
+    /// Bytes on the stream, prefix included.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds `other` behind this frame, so that both go out in one write.
+    pub fn append(&mut self, mut other: Self) {
+        self.pieces.append(&mut other.pieces);
+        self.bytes += other.bytes;
+    }
+
+    pub fn into_chunks(self) -> Chunks {
+        Chunks(self.pieces)
+    }
+}
+
+/// Bytes of a `FlightData` message with these fields and no descriptor.
+pub(crate) fn flight_data_bytes(header: usize, body: usize, app_metadata: usize) -> usize {
+    let metadata = if app_metadata == 0 { 0 } else { field_bytes(1, app_metadata) };
+    let body = if body == 0 { 0 } else { field_bytes(2, body) };
+    field_bytes(1, header) + metadata + body
+}
+
+fn field_bytes(tag: usize, length: usize) -> usize {
+    tag + varint_bytes(length) + length
+}
+
+fn varint_bytes(value: usize) -> usize {
+    (usize::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
+fn put_varint(out: &mut BytesMut, mut value: usize) {
+    while value >= 0x80 {
+        out.put_u8((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.put_u8(value as u8);
+}
+
+fn put_field(out: &mut BytesMut, tag: &[u8], bytes: &[u8]) {
+    out.put_slice(tag);
+    put_varint(out, bytes.len());
+    out.put_slice(bytes);
+}
+
+/// The head and the body's buffers, small ones joined to what stands before them.
+fn pieces(mut head: BytesMut, body: Vec<Buffer>) -> VecDeque<Bytes> {
+    let mut pieces = VecDeque::new();
+    for buffer in body {
+        if buffer.len() <= COALESCE_BYTES {
+            head.put_slice(&buffer);
+            continue;
+        }
+        if !head.is_empty() {
+            pieces.push_back(head.split().freeze());
+        }
+        pieces.push_back(Bytes::from_owner(buffer));
+    }
+    if !head.is_empty() {
+        pieces.push_back(head.freeze());
+    }
+    pieces
+}
+
+/// Bytes in several pieces, given to a vectored write as they lie.
+#[derive(Debug, Clone, Default)]
+pub struct Chunks(VecDeque<Bytes>);
+
+impl From<Bytes> for Chunks {
+    fn from(bytes: Bytes) -> Self {
+        Self(if bytes.is_empty() { VecDeque::new() } else { [bytes].into() })
+    }
+}
+
+impl Buf for Chunks {
+    fn remaining(&self) -> usize {
+        self.0.iter().map(Bytes::len).sum()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.0.front().map_or(&[], |piece| piece)
+    }
+
+    fn chunks_vectored<'a>(&'a self, out: &mut [IoSlice<'a>]) -> usize {
+        let mut count = 0;
+        for (slot, piece) in out.iter_mut().zip(&self.0) {
+            *slot = IoSlice::new(piece);
+            count += 1;
+        }
+        count
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        while count > 0 {
+            let first = self.0.front_mut().expect("advance stays within remaining()");
+            if first.len() > count {
+                first.advance(count);
+                return;
+            }
+            count -= first.len();
+            self.0.pop_front();
+        }
+    }
+}
