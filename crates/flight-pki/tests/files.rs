@@ -1,5 +1,7 @@
 //! What a plan writes: names, rights, and what happens to files that are there already.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it unwraps")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
