@@ -1,0 +1,252 @@
+//! Versions, cipher suites and key exchange groups: what is offered, in which order, by which name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
+
+use crate::error::TlsError;
+
+/// A version of TLS that is spoken here. Written `1.2` and `1.3`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    #[default]
+    V1_2,
+    V1_3,
+}
+
+/// A cipher suite of TLS 1.2 or 1.3. [`FromStr`] takes the name of IANA or that of OpenSSL;
+/// [`Display`](fmt::Display) gives IANA's.
+#[derive(Clone, Copy)]
+pub struct CipherSuite(&'static Row);
+
+struct Row {
+    iana: &'static str,
+    openssl: &'static str,
+    version: TlsVersion,
+    suite: &'static SupportedCipherSuite,
+}
+
+/// In the order of preference where the processor has AES: AES-128-GCM costs least and is not known
+/// to be weaker in any way that matters here.
+#[rustfmt::skip]
+static SUITES: [Row; 9] = [
+    row("TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", TlsVersion::V1_3, &cipher_suite::TLS13_AES_128_GCM_SHA256),
+    row("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", TlsVersion::V1_3, &cipher_suite::TLS13_AES_256_GCM_SHA384),
+    row("TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", TlsVersion::V1_3, &cipher_suite::TLS13_CHACHA20_POLY1305_SHA256),
+    row("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    row("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+    row("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+    row("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+    row("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    row("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+];
+
+const fn row(
+    iana: &'static str,
+    openssl: &'static str,
+    version: TlsVersion,
+    suite: &'static SupportedCipherSuite,
+) -> Row {
+    Row { iana, openssl, version, suite }
+}
+
+/// The first protects against a recording that a quantum computer opens later; both ends pay about
+/// 1.2 KB in the handshake for it.
+static GROUPS: [&dyn SupportedKxGroup; 3] =
+    [kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1];
+
+static VERSIONS: [&SupportedProtocolVersion; 2] =
+    [&rustls::version::TLS13, &rustls::version::TLS12];
+
+impl CipherSuite {
+    /// All suites, most preferred first.
+    pub fn all() -> Vec<Self> {
+        let mut suites: Vec<_> = SUITES.iter().map(Self).collect();
+        if !processor_has_aes() {
+            suites.sort_by_key(|suite| (suite.0.version < TlsVersion::V1_3, suite.needs_aes()));
+        }
+        suites
+    }
+
+    /// The names that IANA gave to all suites, as a sentence lists them.
+    pub fn names() -> String {
+        SUITES.iter().map(|row| row.iana).collect::<Vec<_>>().join(", ")
+    }
+
+    pub fn version(self) -> TlsVersion {
+        self.0.version
+    }
+
+    pub(crate) fn of(suite: SupportedCipherSuite) -> Option<Self> {
+        SUITES.iter().find(|row| row.suite.suite() == suite.suite()).map(Self)
+    }
+
+    fn needs_aes(self) -> bool {
+        self.0.iana.contains("_AES_")
+    }
+}
+
+/// The engine with `ciphers`, or with all suites when there are none, in that order of preference.
+pub(crate) fn engine(ciphers: &[CipherSuite]) -> CryptoProvider {
+    let chosen = if ciphers.is_empty() { CipherSuite::all() } else { ciphers.to_vec() };
+    CryptoProvider {
+        cipher_suites: chosen.iter().map(|suite| *suite.0.suite).collect(),
+        kx_groups: GROUPS.to_vec(),
+        ..aws_lc_rs::default_provider()
+    }
+}
+
+/// The versions from `min` on.
+///
+/// # Errors
+/// When `ciphers` are given and none of them is of such a version.
+pub(crate) fn versions(
+    min: TlsVersion,
+    ciphers: &[CipherSuite],
+) -> Result<&'static [&'static SupportedProtocolVersion], TlsError> {
+    if !ciphers.is_empty() && ciphers.iter().all(|suite| suite.version() < min) {
+        return Err(TlsError::NoSuite { min });
+    }
+    match min {
+        TlsVersion::V1_2 => Ok(&VERSIONS),
+        TlsVersion::V1_3 => Ok(&VERSIONS[..1]),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn processor_has_aes() -> bool {
+    std::arch::is_x86_feature_detected!("aes")
+}
+
+#[cfg(target_arch = "aarch64")]
+fn processor_has_aes() -> bool {
+    std::arch::is_aarch64_feature_detected!("aes")
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn processor_has_aes() -> bool {
+    false
+}
+
+impl FromStr for CipherSuite {
+    type Err = TlsError;
+
+    fn from_str(name: &str) -> Result<Self, TlsError> {
+        let matches = |row: &&Row| {
+            row.iana.eq_ignore_ascii_case(name) || row.openssl.eq_ignore_ascii_case(name)
+        };
+        let found = SUITES.iter().find(matches).map(Self);
+        found.ok_or_else(|| TlsError::UnknownSuite { name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for CipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.iana)
+    }
+}
+
+impl fmt::Debug for CipherSuite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.iana)
+    }
+}
+
+impl PartialEq for CipherSuite {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iana == other.0.iana
+    }
+}
+
+impl Eq for CipherSuite {}
+
+impl FromStr for TlsVersion {
+    type Err = TlsError;
+
+    fn from_str(value: &str) -> Result<Self, TlsError> {
+        match value {
+            "1.2" => Ok(Self::V1_2),
+            "1.3" => Ok(Self::V1_3),
+            _ => Err(TlsError::UnknownVersion { value: value.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for TlsVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1_2 => "1.2",
+            Self::V1_3 => "1.3",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, expected: &str) {
+        match name.parse::<CipherSuite>() {
+            Ok(suite) => assert_eq!(suite.to_string(), expected),
+            Err(error) => assert!(error.to_string().starts_with(expected), "{error}"),
+        }
+    }
+
+    #[test]
+    fn a_suite_is_known_by_the_names_of_iana_and_openssl() {
+        check("TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256");
+        check("tls_chacha20_poly1305_sha256", "TLS_CHACHA20_POLY1305_SHA256");
+        check("ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384");
+        check("ecdhe-ecdsa-chacha20-poly1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256");
+    }
+
+    #[test]
+    fn an_unknown_suite_is_refused_with_the_known_ones() {
+        let names = CipherSuite::names();
+        assert_eq!(names.split(", ").count(), 9);
+        for name in ["", "AES128-SHA", "TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_AES_128_GCM_SHA256 "] {
+            check(name, &format!("unknown cipher suite '{name}'; the known ones are {names}"));
+        }
+    }
+
+    #[test]
+    fn every_suite_is_spoken_by_the_engine_under_its_version() {
+        let known = aws_lc_rs::ALL_CIPHER_SUITES;
+        assert_eq!(known.len(), SUITES.len());
+        for suite in CipherSuite::all() {
+            assert!(known.contains(suite.0.suite), "{suite}");
+            assert_eq!(suite.0.suite.tls13().is_some(), suite.version() == TlsVersion::V1_3);
+            assert_eq!(CipherSuite::of(*suite.0.suite), Some(suite));
+        }
+    }
+
+    #[test]
+    fn versions_start_at_the_least_one() {
+        let count = |min, ciphers: &[CipherSuite]| match versions(min, ciphers) {
+            Ok(versions) => versions.len().to_string(),
+            Err(error) => error.to_string(),
+        };
+        let old = ["ECDHE-RSA-AES128-GCM-SHA256".parse().unwrap()];
+        assert_eq!(count(TlsVersion::V1_2, &[]), "2");
+        assert_eq!(count(TlsVersion::V1_3, &[]), "1");
+        assert_eq!(count(TlsVersion::V1_2, &old), "2");
+        assert_eq!(
+            count(TlsVersion::V1_3, &old),
+            "no cipher suite is left for TLS 1.3 or later; add one, or lower the version"
+        );
+    }
+
+    #[test]
+    fn versions_are_read_as_they_are_written() {
+        for version in [TlsVersion::V1_2, TlsVersion::V1_3] {
+            assert_eq!(version.to_string().parse::<TlsVersion>().unwrap(), version);
+        }
+        assert_eq!(
+            "1.1".parse::<TlsVersion>().unwrap_err().to_string(),
+            "unknown TLS version '1.1'; give 1.2 or 1.3"
+        );
+    }
+}
