@@ -54,13 +54,23 @@ impl Frame {
         Self { pieces, bytes: GRPC_PREFIX_BYTES + length }
     }
 
-    /// A message that carries `app_metadata` alone, as Flight allows in uploads and exchanges.
+    /// A `FlightData` that carries `app_metadata` alone, as Flight allows in uploads and exchanges.
     pub fn metadata_only(app_metadata: &[u8]) -> Self {
-        let length = field_bytes(1, app_metadata.len());
+        Self::of_field(TAG_APP_METADATA, app_metadata)
+    }
+
+    /// A `PutResult { bytes app_metadata = 1 }`.
+    pub fn put_result(app_metadata: &[u8]) -> Self {
+        Self::of_field(TAG_DESCRIPTOR, app_metadata)
+    }
+
+    /// A message of one field.
+    fn of_field(tag: u8, bytes: &[u8]) -> Self {
+        let length = field_bytes(1, bytes.len());
         let mut head = BytesMut::with_capacity(GRPC_PREFIX_BYTES + length);
         head.put_u8(0);
         head.put_u32(u32::try_from(length).expect("app_metadata is bounded far below 4 GiB"));
-        put_field(&mut head, &[TAG_APP_METADATA], app_metadata);
+        put_field(&mut head, &[tag], bytes);
         Self { pieces: [head.freeze()].into(), bytes: GRPC_PREFIX_BYTES + length }
     }
 

@@ -3,11 +3,13 @@
 //! Documented for users in docs/protocol.md. Descriptors and tickets are opaque to Flight itself;
 //! these are the forms that flight-server reads.
 
+mod delete;
 mod perf;
 mod put;
 mod request;
 mod ticket;
 
+pub use delete::DeleteRequest;
 pub use perf::{Perf, Token};
 pub use put::{PutMode, PutRequest, PutSummary, StoreCodec, StoreFormat};
 pub use request::{ChecksumKind, ColumnRef, DatasetPath, GetRequest, WireCompression};

@@ -1,0 +1,102 @@
+//! The body of a request or an answer: a generated message, or frames as they are made.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use flight_wire::{Chunks, Frame};
+use http::HeaderMap;
+use http_body::Frame as HttpFrame;
+use tokio::sync::mpsc;
+
+/// Why a body ended early.
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Frames that wait between their producer and the socket; each is about a megabyte.
+const FRAMES_AHEAD: usize = 2;
+
+/// A body whose pieces reach the socket in one vectored write.
+pub struct Body(Source);
+
+enum Source {
+    Tonic(tonic::body::Body),
+    Frames { frames: mpsc::Receiver<Item>, ended: bool },
+}
+
+enum Item {
+    Frame(Frame),
+    End(Option<HeaderMap>),
+}
+
+impl Body {
+    /// A body of frames and the end that feeds it.
+    pub fn frames() -> (FrameSender, Self) {
+        let (sender, frames) = mpsc::channel(FRAMES_AHEAD);
+        (FrameSender(sender), Self(Source::Frames { frames, ended: false }))
+    }
+}
+
+impl From<tonic::body::Body> for Body {
+    fn from(body: tonic::body::Body) -> Self {
+        Self(Source::Tonic(body))
+    }
+}
+
+/// The producer's end of a body. Dropped without [`end`](Self::end), it breaks the stream off, so
+/// that a producer's fault never looks like a short success.
+pub struct FrameSender(mpsc::Sender<Item>);
+
+impl FrameSender {
+    /// Hands a frame on, once there is room for it; `false` when the other side has gone.
+    pub async fn send(&self, frame: Frame) -> bool {
+        self.0.send(Item::Frame(frame)).await.is_ok()
+    }
+
+    /// Ends the body, with trailers on an answer.
+    pub async fn end(self, trailers: Option<HeaderMap>) -> bool {
+        self.0.send(Item::End(trailers)).await.is_ok()
+    }
+
+    /// Resolves once the other side has gone.
+    pub async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Chunks;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<HttpFrame<Chunks>, BodyError>>> {
+        match &mut self.get_mut().0 {
+            Source::Tonic(body) => Pin::new(body)
+                .poll_frame(cx)
+                .map_ok(|frame| frame.map_data(Chunks::from))
+                .map_err(Into::into),
+            Source::Frames { ended: true, .. } => Poll::Ready(None),
+            Source::Frames { frames, ended } => Poll::Ready(match frames.poll_recv(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Item::Frame(frame))) => {
+                    Some(Ok(HttpFrame::data(frame.into_chunks())))
+                }
+                Poll::Ready(Some(Item::End(trailers))) => {
+                    *ended = true;
+                    trailers.map(|trailers| Ok(HttpFrame::trailers(trailers)))
+                }
+                Poll::Ready(None) => {
+                    *ended = true;
+                    Some(Err("the producer of this stream stopped".into()))
+                }
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Source::Tonic(body) => body.is_end_stream(),
+            Source::Frames { ended, .. } => *ended,
+        }
+    }
+}

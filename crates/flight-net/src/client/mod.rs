@@ -1,0 +1,251 @@
+//! One connection to a Flight server: TCP or a Unix socket, TLS where asked, HTTP/2.
+//!
+//! A connection is never pooled or replaced here; whoever holds it sees it close. No proxy of the
+//! environment is used: a benchmark measures the server that it was told.
+
+mod streams;
+
+use std::fmt;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use flight_tls::{ClientTls, Negotiated};
+use http::Uri;
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+pub use streams::{GetStream, PutResults, PutSink};
+
+use crate::body::Body;
+use crate::endpoint::Endpoint;
+use crate::limits::Http2Settings;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("cannot reach {endpoint}: {source}")]
+    Unreachable { endpoint: String, source: std::io::Error },
+    #[error("cannot reach {endpoint} within {after:?}")]
+    Timeout { endpoint: String, after: Duration },
+    #[error("{endpoint}: {why}")]
+    Tls { endpoint: String, why: String },
+    #[error("{endpoint} needs TLS settings; this is a fault of the caller")]
+    NoTls { endpoint: String },
+    #[error("{endpoint} does not speak HTTP/2: {source}")]
+    Http2 { endpoint: String, source: hyper::Error },
+}
+
+/// How to connect.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// For everything from the name look-up to the end of the TLS handshake.
+    pub timeout: Duration,
+    /// Off only to show what Nagle's algorithm costs.
+    pub nodelay: bool,
+    pub http2: Http2Settings,
+    /// Bytes of a message that is taken.
+    pub message_bytes_max: usize,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            nodelay: true,
+            http2: Http2Settings::default(),
+            message_bytes_max: i32::MAX as usize,
+        }
+    }
+}
+
+/// Makes connections to one server.
+#[derive(Clone)]
+pub struct Connector {
+    endpoint: Endpoint,
+    tls: Option<ClientTls>,
+    options: ConnectOptions,
+}
+
+/// How long the steps of a connection took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConnectTimes {
+    /// Name look-up and TCP, or the Unix socket.
+    pub socket: Duration,
+    /// Zero in plaintext.
+    pub tls: Duration,
+    /// Our half of the HTTP/2 preface; the server's settings are not awaited.
+    pub http2: Duration,
+}
+
+impl Connector {
+    /// `tls` is needed for `grpc+tls://` endpoints and ignored for others.
+    pub fn new(endpoint: Endpoint, tls: Option<ClientTls>, options: ConnectOptions) -> Self {
+        Self { endpoint, tls, options }
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Opens a connection; its task runs on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// The first step that failed, with the option that may help.
+    pub async fn connect(&self) -> Result<Connection, ConnectError> {
+        let after = self.options.timeout;
+        match tokio::time::timeout(after, self.open()).await {
+            Ok(connection) => connection,
+            Err(_) => Err(ConnectError::Timeout { endpoint: self.endpoint.to_string(), after }),
+        }
+    }
+
+    async fn open(&self) -> Result<Connection, ConnectError> {
+        let started = Instant::now();
+        let unreachable =
+            |source| ConnectError::Unreachable { endpoint: self.endpoint.to_string(), source };
+        let (host, port) = match &self.endpoint {
+            Endpoint::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(unreachable)?;
+                let times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
+                return self.http2(stream, None, times).await;
+            }
+            Endpoint::Tcp { host, port } | Endpoint::Tls { host, port } => (host, *port),
+        };
+        let stream = TcpStream::connect((host.as_str(), port)).await.map_err(unreachable)?;
+        stream.set_nodelay(self.options.nodelay).map_err(unreachable)?;
+        let mut times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
+        if !self.endpoint.is_tls() {
+            return self.http2(stream, None, times).await;
+        }
+        let Some(tls) = &self.tls else {
+            return Err(ConnectError::NoTls { endpoint: self.endpoint.to_string() });
+        };
+        let stream = tls.connect(host, stream).await.map_err(|error| ConnectError::Tls {
+            endpoint: self.endpoint.to_string(),
+            why: flight_tls::explain(&error).unwrap_or_else(|| error.to_string()),
+        })?;
+        times.tls = started.elapsed() - times.socket;
+        let negotiated = flight_tls::negotiated(stream.get_ref().1);
+        self.http2(stream, negotiated, times).await
+    }
+
+    async fn http2<S>(
+        &self,
+        stream: S,
+        negotiated: Option<Negotiated>,
+        mut times: ConnectTimes,
+    ) -> Result<Connection, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let started = Instant::now();
+        let http2 = &self.options.http2;
+        let (send, connection) = Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(http2.stream_window_bytes)
+            .initial_connection_window_size(http2.connection_window_bytes)
+            .max_frame_size(http2.frame_bytes_max)
+            .max_send_buf_size(http2.send_buffer_bytes)
+            .adaptive_window(false)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|source| ConnectError::Http2 {
+                endpoint: self.endpoint.to_string(),
+                source,
+            })?;
+        times.http2 = started.elapsed();
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "the connection broke");
+            }
+        });
+        let scheme = if self.endpoint.is_tls() { "https" } else { "http" };
+        let authority = match &self.endpoint {
+            Endpoint::Unix(_) => "localhost".to_owned(),
+            other => {
+                other.to_string().split_once("://").map(|(_, a)| a.to_owned()).unwrap_or_default()
+            }
+        };
+        Ok(Connection {
+            send,
+            origin: Origin { scheme, authority },
+            negotiated,
+            times,
+            message_bytes_max: self.options.message_bytes_max,
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Origin {
+    scheme: &'static str,
+    authority: String,
+}
+
+impl Origin {
+    fn uri(&self, path: &str) -> Uri {
+        Uri::builder()
+            .scheme(self.scheme)
+            .authority(self.authority.as_str())
+            .path_and_query(path)
+            .build()
+            .expect("an endpoint's host and port form an authority")
+    }
+}
+
+/// An HTTP/2 connection; clones share it.
+///
+/// It is a tower `Service`, so `FlightServiceClient::new(connection)` makes a client for the calls
+/// without batches; [`do_get`](Self::do_get) and [`do_put`](Self::do_put) carry batches.
+#[derive(Clone)]
+pub struct Connection {
+    send: SendRequest<Body>,
+    origin: Origin,
+    negotiated: Option<Negotiated>,
+    times: ConnectTimes,
+    message_bytes_max: usize,
+}
+
+impl Connection {
+    /// What the TLS handshake agreed on; `None` in plaintext.
+    pub fn negotiated(&self) -> Option<&Negotiated> {
+        self.negotiated.as_ref()
+    }
+
+    pub fn times(&self) -> ConnectTimes {
+        self.times
+    }
+
+    /// Whether the connection is gone, so that no call can succeed on it.
+    pub fn is_closed(&self) -> bool {
+        self.send.is_closed()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl tower_service::Service<http::Request<tonic::body::Body>> for Connection {
+    type Response = http::Response<Incoming>;
+    type Error = hyper::Error;
+    type Future =
+        std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, hyper::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
+        self.send.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
+        let (mut parts, body) = request.into_parts();
+        let path = parts.uri.path_and_query().map_or("/", |p| p.as_str());
+        parts.uri = self.origin.uri(path);
+        Box::pin(self.send.send_request(http::Request::from_parts(parts, body.into())))
+    }
+}

@@ -1,0 +1,200 @@
+//! DoGet and DoPut on a connection, as streams of Flight messages.
+
+use arrow_flight::PutResult;
+use bytes::{BufMut, Bytes, BytesMut};
+use flight_wire::{FlightMessage, Frame, MessageReader, Received};
+use http::header::{CONTENT_TYPE, HeaderValue, TE};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tonic::codec::Codec;
+use tonic::{Code, Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use super::Connection;
+use crate::body::{Body, FrameSender};
+use crate::paths;
+
+impl Connection {
+    /// Starts DoGet with `ticket`; `metadata` are headers of the call.
+    ///
+    /// # Errors
+    ///
+    /// The server's refusal, or `UNAVAILABLE` when the connection broke.
+    pub async fn do_get(
+        &self,
+        ticket: &[u8],
+        metadata: tonic::metadata::MetadataMap,
+    ) -> Result<GetStream, Status> {
+        let body = tonic::body::Body::new(http_body_util::Full::new(ticket_message(ticket)));
+        let response = self.start(paths::DO_GET, metadata, body.into()).await?;
+        Ok(GetStream {
+            body: response.into_body(),
+            reader: MessageReader::new(self.message_bytes_max),
+            ended: false,
+        })
+    }
+
+    /// Starts DoPut: frames go into the sink while acknowledgements come out of the results.
+    ///
+    /// # Errors
+    ///
+    /// `UNAVAILABLE` when the connection broke; a refusal comes out of the results.
+    pub fn do_put(
+        &self,
+        metadata: tonic::metadata::MetadataMap,
+    ) -> (PutSink, impl Future<Output = Result<PutResults, Status>> + Send + use<>) {
+        let (frames, body) = Body::frames();
+        let connection = self.clone();
+        let results = async move {
+            let response = connection.start(paths::DO_PUT, metadata, body).await?;
+            let status = response.status();
+            let decoder = ProstCodec::<PutResult, PutResult>::default().decoder();
+            let inner = Streaming::new_response(decoder, response.into_body(), status, None, None);
+            Ok(PutResults(inner))
+        };
+        (PutSink(frames), results)
+    }
+
+    async fn start(
+        &self,
+        path: &str,
+        metadata: tonic::metadata::MetadataMap,
+        body: Body,
+    ) -> Result<http::Response<Incoming>, Status> {
+        let mut request = http::Request::new(body);
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = self.origin.uri(path);
+        *request.headers_mut() = metadata.into_headers();
+        let headers = request.headers_mut();
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        let mut send = self.send.clone();
+        let response = send.send_request(request).await.map_err(|e| broken(&e))?;
+        if let Some(status) = Status::from_header_map(response.headers())
+            && status.code() != Code::Ok
+        {
+            return Err(status);
+        }
+        if response.status() != http::StatusCode::OK {
+            let what = format!("the server answered HTTP {}", response.status());
+            return Err(Status::unavailable(what));
+        }
+        Ok(response)
+    }
+}
+
+/// The messages of a DoGet.
+pub struct GetStream {
+    body: Incoming,
+    reader: MessageReader,
+    ended: bool,
+}
+
+impl GetStream {
+    /// The next message; `None` once the server ended the stream with OK.
+    ///
+    /// # Errors
+    ///
+    /// The server's error, bytes that are no Flight messages, a broken connection. Nothing comes
+    /// after an error.
+    pub async fn next(&mut self) -> Option<Result<FlightMessage, Status>> {
+        if self.ended {
+            return None;
+        }
+        loop {
+            match self.reader.next() {
+                Ok(Received::Message(message)) => return Some(Ok(message)),
+                Ok(Received::Begun(_)) => continue,
+                Ok(Received::Starved) => {}
+                Err(error) => return self.fail(Status::internal(error.to_string())),
+            }
+            let frame = match self.body.frame().await {
+                // A stream without trailers is cut, however complete it looks.
+                None => return self.fail(Status::unavailable("the stream ended without a status")),
+                Some(Err(error)) => return self.fail(broken(&error)),
+                Some(Ok(frame)) => frame,
+            };
+            match frame.into_data() {
+                Ok(data) => self.reader.push(data),
+                Err(frame) => {
+                    let Some(trailers) = frame.trailers_ref() else { continue };
+                    return self.finish(trailers);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, trailers: &http::HeaderMap) -> Option<Result<FlightMessage, Status>> {
+        let status = Status::from_header_map(trailers)
+            .unwrap_or_else(|| Status::unknown("the trailers hold no grpc-status"));
+        if status.code() != Code::Ok {
+            return self.fail(status);
+        }
+        if let Err(error) = self.reader.finish() {
+            return self.fail(Status::internal(error.to_string()));
+        }
+        self.ended = true;
+        None
+    }
+
+    fn fail(&mut self, status: Status) -> Option<Result<FlightMessage, Status>> {
+        self.ended = true;
+        Some(Err(status))
+    }
+}
+
+/// Where the frames of a DoPut go.
+pub struct PutSink(FrameSender);
+
+impl PutSink {
+    /// Hands a frame to the connection, once there is room; `false` when the server ended the call,
+    /// which its results explain.
+    pub async fn send(&self, frame: Frame) -> bool {
+        self.0.send(frame).await
+    }
+
+    /// Ends the upload. A sink dropped without it breaks the upload off.
+    pub async fn finish(self) -> bool {
+        self.0.end(None).await
+    }
+}
+
+/// The acknowledgements of a DoPut.
+pub struct PutResults(Streaming<PutResult>);
+
+impl PutResults {
+    /// The next `PutResult.app_metadata`; `None` once the server ended the call with OK.
+    ///
+    /// # Errors
+    ///
+    /// The server's error or a broken connection.
+    pub async fn next(&mut self) -> Option<Result<Bytes, Status>> {
+        match self.0.message().await {
+            Ok(Some(result)) => Some(Ok(result.app_metadata)),
+            Ok(None) => None,
+            Err(status) => Some(Err(status)),
+        }
+    }
+}
+
+/// A gRPC message of `Ticket { bytes ticket = 1 }`.
+fn ticket_message(ticket: &[u8]) -> Bytes {
+    let message = prost::Message::encode_to_vec(&arrow_flight::Ticket {
+        ticket: Bytes::copy_from_slice(ticket),
+    });
+    let mut out = BytesMut::with_capacity(5 + message.len());
+    out.put_u8(0);
+    out.put_u32(u32::try_from(message.len()).expect("a ticket is far below 4 GiB"));
+    out.put_slice(&message);
+    out.freeze()
+}
+
+fn broken(error: &hyper::Error) -> Status {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    Status::unavailable(text)
+}

@@ -1,0 +1,301 @@
+//! Accepting, handshaking, serving, stopping.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::context::{CallContext, Peer};
+use super::listen::{BoundSocket, Listener};
+use crate::body::Body;
+use crate::limits::{
+    HEADER_LIST_BYTES, LOCAL_RESETS, PENDING_RESETS, STREAMS_PER_CONNECTION, ServerLimits,
+};
+
+/// Answers calls. A panic of one call ends that call alone.
+pub trait Handler: Clone + Send + Sync + 'static {
+    fn call(
+        &self,
+        context: CallContext,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// What the accept loop has seen; read by the metrics.
+#[derive(Debug, Default)]
+pub struct Counters {
+    pub accepted: AtomicU64,
+    pub open: AtomicU64,
+    /// Turned away because a cap was reached.
+    pub refused: AtomicU64,
+    pub handshakes_failed: AtomicU64,
+    pub panics: AtomicU64,
+}
+
+/// Serves listeners until it is told to stop.
+pub struct Server {
+    pub limits: ServerLimits,
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub counters: Arc<Counters>,
+}
+
+impl Server {
+    /// Accepts on all `listeners` until `stop` turns true, then lets streams go on for the drain
+    /// time, and breaks off what is left.
+    pub async fn serve<H: Handler>(
+        self,
+        listeners: Vec<Listener>,
+        handler: H,
+        stop: watch::Receiver<bool>,
+    ) {
+        let drain = self.limits.drain;
+        let shared = Arc::new(Shared {
+            connections: Arc::new(Semaphore::new(self.limits.connections)),
+            addresses: Mutex::new(HashMap::new()),
+            tls: self.tls,
+            limits: self.limits,
+            counters: self.counters,
+            handler,
+            stop,
+        });
+        let mut loops = JoinSet::new();
+        for listener in listeners {
+            loops.spawn(accept_loop(Arc::clone(&shared), listener));
+        }
+        // Each loop hands back its connections once it is told to stop.
+        let mut connections = Vec::new();
+        while let Some(Ok(set)) = loops.join_next().await {
+            connections.push(set);
+        }
+        let all = async {
+            for set in &mut connections {
+                while set.join_next().await.is_some() {}
+            }
+        };
+        if tokio::time::timeout(drain, all).await.is_err() {
+            tracing::warn!(?drain, "streams were broken off at the end of the drain time");
+        }
+    }
+}
+
+struct Shared<H> {
+    connections: Arc<Semaphore>,
+    addresses: Mutex<HashMap<IpAddr, usize>>,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    limits: ServerLimits,
+    counters: Arc<Counters>,
+    handler: H,
+    stop: watch::Receiver<bool>,
+}
+
+async fn accept_loop<H: Handler>(shared: Arc<Shared<H>>, listener: Listener) -> JoinSet<()> {
+    let mut connections = JoinSet::new();
+    let mut stop = shared.stop.clone();
+    let mut stopped = pin!(stop.wait_for(|stop| *stop).map(|_| ()));
+    let secure = listener.endpoint().is_tls();
+    loop {
+        tokio::select! {
+            () = &mut stopped => return connections,
+            Some(_) = connections.join_next() => {}
+            accepted = accept(&listener) => match accepted {
+                Ok((socket, address)) => {
+                    shared.counters.accepted.fetch_add(1, Ordering::Relaxed);
+                    if let Some(slot) = shared.admit(address.map(|a| a.ip())) {
+                        let peer = Peer { address, tls: None };
+                        connections.spawn(connection(Arc::clone(&shared), socket, peer, secure, slot));
+                    }
+                }
+                Err(error) => back_off(&error).await,
+            },
+        }
+    }
+}
+
+/// Waits before the next accept: when descriptors or memory run out, trying at once again would
+/// only burn a core.
+async fn back_off(error: &io::Error) {
+    const EXHAUSTED: Duration = Duration::from_millis(100);
+    // The peer's own faults (a connection reset before it was accepted) need no pause.
+    if error.kind() == io::ErrorKind::ConnectionAborted
+        || error.kind() == io::ErrorKind::ConnectionReset
+    {
+        return;
+    }
+    tracing::warn!(%error, "cannot accept a connection; trying again");
+    tokio::time::sleep(EXHAUSTED).await;
+}
+
+enum Socket {
+    Tcp(tokio::net::TcpStream),
+    Unix(tokio::net::UnixStream),
+}
+
+async fn accept(listener: &Listener) -> io::Result<(Socket, Option<std::net::SocketAddr>)> {
+    match &listener.socket {
+        BoundSocket::Tcp(listener) => {
+            let (stream, address) = listener.accept().await?;
+            stream.set_nodelay(true)?;
+            Ok((Socket::Tcp(stream), Some(address)))
+        }
+        BoundSocket::Unix { listener, .. } => Ok((Socket::Unix(listener.accept().await?.0), None)),
+    }
+}
+
+/// A connection's share of the caps, given back when dropped.
+struct Slot<H: Handler> {
+    shared: Arc<Shared<H>>,
+    address: Option<IpAddr>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl<H: Handler> Shared<H> {
+    fn admit(self: &Arc<Self>, ip: Option<IpAddr>) -> Option<Slot<H>> {
+        let refuse = |cap: &str| {
+            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(?ip, cap, "a connection was refused at its cap");
+        };
+        let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else {
+            refuse("connections");
+            return None;
+        };
+        let address = ip.filter(|ip| !ip.is_loopback());
+        if let Some(ip) = address {
+            let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = addresses.entry(ip).or_insert(0);
+            if *count >= self.limits.connections_per_address {
+                refuse("connections_per_address");
+                return None;
+            }
+            *count += 1;
+        }
+        self.counters.open.fetch_add(1, Ordering::Relaxed);
+        Some(Slot { shared: Arc::clone(self), address, _permit: permit })
+    }
+}
+
+impl<H: Handler> Drop for Slot<H> {
+    fn drop(&mut self) {
+        self.shared.counters.open.fetch_sub(1, Ordering::Relaxed);
+        let Some(ip) = self.address else { return };
+        let mut addresses = self.shared.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = addresses.get_mut(&ip) {
+            *count -= 1;
+            if *count == 0 {
+                addresses.remove(&ip);
+            }
+        }
+    }
+}
+
+async fn connection<H: Handler>(
+    shared: Arc<Shared<H>>,
+    socket: Socket,
+    mut peer: Peer,
+    secure: bool,
+    slot: Slot<H>,
+) {
+    match (socket, &shared.tls) {
+        (Socket::Unix(stream), _) => serve_http2(&shared, stream, peer).await,
+        (Socket::Tcp(stream), _) if !secure => serve_http2(&shared, stream, peer).await,
+        (Socket::Tcp(stream), Some(tls)) => {
+            let handshake = flight_tls::accept(tls, stream);
+            match tokio::time::timeout(shared.limits.handshake, handshake).await {
+                Ok(Ok(stream)) => {
+                    peer.tls = flight_tls::negotiated(stream.get_ref().1);
+                    serve_http2(&shared, stream, peer).await;
+                }
+                Ok(Err(error)) => {
+                    let why = flight_tls::explain_accept(&error);
+                    shared.handshake_failed(&peer, &why.unwrap_or_else(|| error.to_string()));
+                }
+                Err(_) => shared.handshake_failed(&peer, "it took too long"),
+            }
+        }
+        (Socket::Tcp(_), None) => {
+            tracing::error!("a grpc+tls listener runs without a certificate; this is a bug");
+        }
+    }
+    drop(slot);
+}
+
+impl<H> Shared<H> {
+    fn handshake_failed(&self, peer: &Peer, why: &str) {
+        self.counters.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+        tracing::info!(%peer, why, "a TLS handshake failed");
+    }
+}
+
+async fn serve_http2<H, S>(shared: &Arc<Shared<H>>, stream: S, peer: Peer)
+where
+    H: Handler,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let peer = Arc::new(peer);
+    let service = service_fn(|request: Request<Incoming>| {
+        let context = CallContext::new(&peer, request.headers());
+        let shared = Arc::clone(shared);
+        async move { Ok::<_, Infallible>(call(&shared, context, request).await) }
+    });
+    let limits = &shared.limits;
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(limits.http2.stream_window_bytes)
+        .initial_connection_window_size(limits.http2.connection_window_bytes)
+        .max_frame_size(limits.http2.frame_bytes_max)
+        .max_send_buf_size(limits.http2.send_buffer_bytes)
+        .adaptive_window(false)
+        // None of these has a safe default: None means no limit.
+        .max_concurrent_streams(STREAMS_PER_CONNECTION)
+        .max_pending_accept_reset_streams(PENDING_RESETS)
+        .max_local_error_reset_streams(LOCAL_RESETS)
+        .max_header_list_size(HEADER_LIST_BYTES)
+        .keep_alive_interval(limits.keepalive)
+        .keep_alive_timeout(limits.keepalive_timeout);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut stop = shared.stop.clone();
+    // The guard that `wait_for` gives must not be held across an await.
+    let stopped = stop.wait_for(|stop| *stop).map(|_| ());
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stopped => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "a connection broke");
+    }
+}
+
+async fn call<H: Handler>(
+    shared: &Shared<H>,
+    context: CallContext,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let id = context.id;
+    let answer = shared.handler.call(context, request);
+    match std::panic::AssertUnwindSafe(answer).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            shared.counters.panics.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(call = id, "a call panicked; the server goes on");
+            let status = tonic::Status::internal("the server failed on this call");
+            status.into_http::<tonic::body::Body>().map(Body::from)
+        }
+    }
+}
