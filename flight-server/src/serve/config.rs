@@ -1,0 +1,214 @@
+//! What the flags mean together.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use flight_net::Endpoint;
+use flight_net::limits::ServerLimits;
+use flight_tls::{CipherSuite, TlsVersion};
+use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
+
+use super::args::{Args, Ready};
+
+/// A server as it was asked for.
+#[derive(Debug)]
+pub struct Config {
+    pub data: PathBuf,
+    pub read_only: bool,
+    pub listen: Vec<Endpoint>,
+    pub rescan: Duration,
+    pub perf: bool,
+    /// Bytes that uploads may hold.
+    pub budget_bytes: u64,
+    pub admin: Admin,
+    pub tls: Option<Tls>,
+    pub limits: ServerLimits,
+    pub stall: Duration,
+    pub ready: Option<Ready>,
+    pub exit_with_stdin: bool,
+}
+
+/// Where health and metrics are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admin {
+    Off,
+    /// Nobody asked for it: a port that is taken is no reason not to start.
+    Default(SocketAddr),
+    At(SocketAddr),
+}
+
+#[derive(Debug)]
+pub struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+    pub client_ca: Option<PathBuf>,
+    pub min: TlsVersion,
+    pub ciphers: Vec<CipherSuite>,
+}
+
+/// Flags that do not go together.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error(
+        "--listen {endpoint} needs --tls-cert and --tls-key; `flight-server certs` makes a pair"
+    )]
+    NoCertificate { endpoint: Endpoint },
+    #[error(
+        "--tls-cert is given but every --listen is plaintext; write --listen grpc+tls://HOST:PORT"
+    )]
+    UnusedCertificate,
+    #[error("--admin {value}: write HOST:PORT with an IP address, or none")]
+    Admin { value: String },
+    #[error("--upload-memory {bytes} is less than {min}, the largest message that is taken")]
+    Budget { bytes: u64, min: u64 },
+    #[error("--rescan must be at least 100ms")]
+    Rescan,
+}
+
+/// Share of this machine's memory that uploads may hold unless told otherwise.
+const BUDGET_SHARE: u64 = 4;
+const ADMIN_DEFAULT: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9815);
+const RESCAN_MIN: Duration = Duration::from_millis(100);
+
+impl TryFrom<Args> for Config {
+    type Error = ConfigError;
+
+    fn try_from(args: Args) -> Result<Self, ConfigError> {
+        let admin = admin(args.admin.as_deref())?;
+        let tls = args.tls_cert.zip(args.tls_key).map(|(cert, key)| Tls {
+            cert,
+            key,
+            client_ca: args.tls_client_ca,
+            min: args.tls_min,
+            ciphers: args.tls_ciphers,
+        });
+        if args.rescan < RESCAN_MIN {
+            return Err(ConfigError::Rescan);
+        }
+        Ok(Self {
+            data: args.data,
+            read_only: args.read_only,
+            listen: listen(args.listen, tls.is_some())?,
+            rescan: args.rescan,
+            perf: args.perf,
+            budget_bytes: budget(args.upload_memory)?,
+            admin,
+            tls,
+            limits: ServerLimits {
+                connections: args.max_connections,
+                connections_per_address: args.max_connections_per_address,
+                handshake: args.handshake_timeout,
+                drain: args.drain,
+                ..ServerLimits::default()
+            },
+            stall: args.stall_timeout,
+            ready: args.ready,
+            exit_with_stdin: args.exit_with_stdin,
+        })
+    }
+}
+
+/// A certificate is never ignored, and TLS never falls back to plaintext.
+fn listen(listen: Vec<Endpoint>, certificate: bool) -> Result<Vec<Endpoint>, ConfigError> {
+    if listen.is_empty() {
+        let host = "127.0.0.1".to_owned();
+        let port = flight_net::DEFAULT_PORT;
+        return Ok(vec![if certificate {
+            Endpoint::Tls { host, port }
+        } else {
+            Endpoint::Tcp { host, port }
+        }]);
+    }
+    let secure = listen.iter().find(|endpoint| endpoint.is_tls());
+    match (secure, certificate) {
+        (Some(endpoint), false) => Err(ConfigError::NoCertificate { endpoint: endpoint.clone() }),
+        (None, true) => Err(ConfigError::UnusedCertificate),
+        _ => Ok(listen),
+    }
+}
+
+fn admin(value: Option<&str>) -> Result<Admin, ConfigError> {
+    match value {
+        None => Ok(Admin::Default(ADMIN_DEFAULT)),
+        Some("none") => Ok(Admin::Off),
+        Some(value) => match value.parse() {
+            Ok(address) => Ok(Admin::At(address)),
+            Err(_) => Err(ConfigError::Admin { value: value.to_owned() }),
+        },
+    }
+}
+
+fn budget(asked: Option<u64>) -> Result<u64, ConfigError> {
+    let min = RECEIVE_MESSAGE_BYTES_MAX as u64;
+    match asked {
+        None => Ok((memory_bytes() / BUDGET_SHARE).max(min)),
+        Some(bytes) if bytes < min => Err(ConfigError::Budget { bytes, min }),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
+/// Memory of this machine; zero where it cannot be told, which leaves the least budget.
+fn memory_bytes() -> u64 {
+    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|rest| rest.trim().split(' ').next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn check(flags: &str, answer: &str) {
+        let words = ["serve", "--data", "d"].into_iter().chain(flags.split_whitespace());
+        let text = match Cli::try_parse_from(words).map(|cli| Config::try_from(cli.args)) {
+            Ok(Ok(config)) => format!("{config:?}"),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(text.contains(answer), "{flags}: {text}");
+    }
+
+    #[test]
+    fn it_listens_on_loopback_unless_told_otherwise() {
+        check("", r#"listen: [Tcp { host: "127.0.0.1", port: 8815 }]"#);
+        check("--tls-cert c --tls-key k", r#"listen: [Tls { host: "127.0.0.1", port: 8815 }]"#);
+        check("--listen grpc://[::1]:0", r#"listen: [Tcp { host: "::1", port: 0 }]"#);
+    }
+
+    #[test]
+    fn a_certificate_is_never_ignored_and_tls_never_goes_without() {
+        check("--listen grpc+tls://h:1", "needs --tls-cert and --tls-key");
+        check("--tls-cert c --tls-key k --listen grpc://h:1", "every --listen is plaintext");
+        check("--tls-cert c", "--tls-key");
+        check("--tls-client-ca c", "--tls-cert");
+    }
+
+    #[test]
+    fn the_admin_port_can_be_moved_and_switched_off() {
+        check("", "admin: Default(127.0.0.1:9815)");
+        check("--admin none", "admin: Off");
+        check("--admin [::1]:0", "admin: At([::1]:0)");
+        check("--admin here", "--admin here: write HOST:PORT");
+    }
+
+    #[test]
+    fn values_are_checked_with_their_bounds() {
+        check("--upload-memory 1MiB", "is less than 268435456");
+        check("--upload-memory 64k", "is not a size");
+        check("--rescan 5", "is not a duration");
+        check("--rescan 1ms", "at least 100ms");
+        check("--listen localhost", "write grpc://HOST:PORT");
+        check("--tls-min 1.1", "1.2");
+    }
+}

@@ -1,0 +1,93 @@
+//! `flight-server serve`: puts the parts together, runs them, and stops them.
+
+mod admin;
+mod args;
+mod config;
+mod rescan;
+mod start;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use flight_net::server::{Counters, Listener, Server};
+use flight_store::{Store, StoreOptions};
+use tokio::sync::watch;
+
+pub use args::Args;
+pub use config::Config;
+
+use crate::service::{Budget, Flight, Metrics, Service};
+
+/// Serves until it is told to stop by SIGTERM, SIGINT or the end of stdin, then drains.
+///
+/// # Errors
+///
+/// What keeps it from starting, naming the option at fault.
+pub fn run(config: Config) -> anyhow::Result<()> {
+    start::log_to_stderr();
+    start::silence_caught_panics();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    let outcome = runtime.block_on(serve(config));
+    // A blocking read of a stalled disk must not keep the process from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    outcome
+}
+
+async fn serve(config: Config) -> anyhow::Result<()> {
+    let tls = start::tls(&config)?;
+    let options = StoreOptions { read_only: config.read_only, ..StoreOptions::default() };
+    let data = config.data.clone();
+    let store = tokio::task::spawn_blocking(move || Store::open(&data, options)).await?;
+    let store = store.with_context(|| format!("--data {}", config.data.display()))?;
+    let store = Arc::new(store);
+    let report = rescan::once(&store).await?;
+
+    let mut listeners = Vec::new();
+    for endpoint in &config.listen {
+        listeners.push(Listener::bind(endpoint).context("--listen")?);
+    }
+    let endpoints: Vec<_> = listeners.iter().map(|l| l.endpoint().clone()).collect();
+
+    let counters = Arc::new(Counters::default());
+    let metrics = Arc::new(Metrics::new());
+    let (health_reporter, health) = tonic_health::server::health_reporter();
+    let flight = Arc::new(Flight {
+        store: Arc::clone(&store),
+        metrics: Arc::clone(&metrics),
+        budget: Budget::new(config.budget_bytes),
+        perf: config.perf,
+        stall: config.stall,
+    });
+    let service = Service::new(flight, health);
+    let (stop, stopped) = watch::channel(false);
+    let admin = admin::start(&config, Arc::clone(&metrics), Arc::clone(&counters)).await?;
+    let rescan = tokio::spawn(rescan::run(Arc::clone(&store), config.rescan));
+
+    for name in ["", "arrow.flight.protocol.FlightService"] {
+        health_reporter.set_service_status(name, tonic_health::ServingStatus::Serving).await;
+    }
+    start::announce(&config, &endpoints, admin.as_ref().map(|a| a.address), &report);
+    let exit_with_stdin = config.exit_with_stdin;
+    let health_on_stop = health_reporter.clone();
+    tokio::spawn(async move {
+        start::stop_signal(exit_with_stdin).await;
+        for name in ["", "arrow.flight.protocol.FlightService"] {
+            let status = tonic_health::ServingStatus::NotServing;
+            health_on_stop.set_service_status(name, status).await;
+        }
+        tracing::info!("stopping: no new calls, running streams may end");
+        // The receivers live as long as the server.
+        let _ = stop.send(true);
+        start::stop_signal(false).await;
+        tracing::warn!("stopping at once");
+        std::process::exit(0);
+    });
+    let server = Server { limits: config.limits, tls, counters };
+    server.serve(listeners, service, stopped).await;
+    rescan.abort();
+    tracing::info!("stopped");
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! DoGet: the rows of a ticket, as messages within its limits.
+
+use std::sync::Arc;
+
+use arrow_flight::Ticket as FlightTicket;
+use flight_files::Scan;
+use flight_net::Body;
+use flight_net::server::CallContext;
+use flight_store::DatasetName;
+use flight_wire::EncodeOptions;
+use flight_wire::limits::{COMMAND_BYTES_MAX, SEND_MESSAGE_BYTES_DEFAULT};
+use flight_wire::protocol::Ticket;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tonic::codec::Codec;
+use tonic::{Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use crate::service::produce::{self, Frames};
+use crate::service::status::{self, IntoStatus};
+use crate::service::{Flight, perf};
+
+pub(in crate::service) async fn do_get(
+    flight: &Arc<Flight>,
+    context: CallContext,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let mut call = flight.metrics.begin("DoGet");
+    let opened = async {
+        let ticket = read_ticket(request).await?;
+        flight.blocking(move |flight| open(flight, &ticket)).await
+    };
+    match opened.await {
+        Err(status) => {
+            call.finish(&status);
+            status::response(&status)
+        }
+        Ok(frames) => {
+            let (sender, body) = Body::frames();
+            tokio::spawn(produce::send(frames, sender, context, flight.stall, call));
+            status::streaming(body)
+        }
+    }
+}
+
+async fn read_ticket(request: Request<Incoming>) -> Result<Vec<u8>, Status> {
+    let decoder = ProstCodec::<FlightTicket, FlightTicket>::default().decoder();
+    let max = Some(COMMAND_BYTES_MAX);
+    let mut messages = Streaming::new_request(decoder, request.into_body(), None, max);
+    match messages.message().await? {
+        Some(ticket) => Ok(ticket.ticket.to_vec()),
+        None => Err(Status::invalid_argument("DoGet needs a ticket; call GetFlightInfo for one")),
+    }
+}
+
+/// Opens the stream of a ticket. Blocks on the disk.
+fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
+    if flight.perf && !Ticket::is_ours(bytes) {
+        return perf::frames(bytes);
+    }
+    let ticket = Ticket::parse(bytes).map_err(IntoStatus::into_status)?;
+    let name = DatasetName::parse(&ticket.dataset).map_err(IntoStatus::into_status)?;
+    let dataset = flight.store.lookup(&name).map_err(IntoStatus::into_status)?;
+    if dataset.info.version.to_bytes() != ticket.version {
+        return Err(Status::failed_precondition(format!(
+            "dataset {:?} has changed since this ticket was issued; call GetFlightInfo again",
+            ticket.dataset
+        )));
+    }
+    let Some(part) = dataset.parts.first() else {
+        return Err(Status::internal("the dataset has no part"));
+    };
+    let options = EncodeOptions {
+        message_bytes_max: ticket
+            .message_bytes_max
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(SEND_MESSAGE_BYTES_DEFAULT),
+        batch_rows_max: ticket.batch_rows_max.map(|rows| rows as usize),
+        compression: ticket.compression.into(),
+    };
+    let columns = ticket.columns.as_ref();
+    let scan = Scan {
+        columns: columns.map(|columns| columns.iter().map(|index| *index as usize).collect()),
+        rows: ticket.first_row..ticket.first_row.saturating_add(ticket.rows),
+        batch_rows: options.batch_rows_max,
+    };
+    let batches = part.file.scan(scan).map_err(IntoStatus::into_status)?;
+    let schema = Arc::clone(batches.schema());
+    Frames::new(&schema, Box::new(batches), options, ticket.checksum.is_some())
+}

@@ -1,0 +1,134 @@
+//! The blocking half of an upload: decoding, writing, committing.
+
+use bytes::Bytes;
+use flight_files::{Codec, Format};
+use flight_store::{self as store, DatasetName, Mode, UploadRequest};
+use flight_wire::protocol::{PutMode, PutRequest, PutSummary, StoreCodec, StoreFormat};
+use flight_wire::{BatchDecoder, DecodeLimits, Decoded, FlightMessage};
+use tonic::Status;
+
+use super::input::Reserved;
+use crate::service::Flight;
+use crate::service::command::PutCommand;
+use crate::service::status::IntoStatus;
+
+/// An upload in progress; dropped before [`commit`](Self::commit), it leaves nothing.
+pub(super) struct Upload {
+    decoder: BatchDecoder,
+    target: Target,
+}
+
+enum Target {
+    Stored(Box<store::Upload>),
+    /// Arrow's benchmark.
+    Dropped,
+}
+
+/// How an upload begins.
+pub(super) enum Begun {
+    Upload(Upload),
+    /// It was stored before, under the same id.
+    AlreadyStored(PutSummary),
+}
+
+/// What became of a group of messages.
+pub(super) struct Written {
+    pub(super) upload: Upload,
+    /// The `app_metadata` of batches that had some, in order.
+    pub(super) acknowledged: Vec<Bytes>,
+    pub(super) batches: u64,
+    pub(super) rows: u64,
+}
+
+impl Upload {
+    /// Begins with the first message, which holds the schema.
+    pub(super) fn begin(
+        flight: &Flight,
+        command: PutCommand,
+        first: &FlightMessage,
+    ) -> Result<Begun, Status> {
+        let mut decoder = BatchDecoder::new(DecodeLimits::default());
+        if first.header.is_empty() {
+            return Err(Status::invalid_argument("the first message of an upload has no schema"));
+        }
+        let decoded = decoder.decode(&first.header, &first.body);
+        let Decoded::Schema(schema) = decoded.map_err(IntoStatus::into_status)? else {
+            return Err(Status::invalid_argument("the first message of an upload has no schema"));
+        };
+        let request = match command {
+            PutCommand::Perf => {
+                return Ok(Begun::Upload(Self { decoder, target: Target::Dropped }));
+            }
+            PutCommand::Dataset(request) => upload_request(request)?,
+        };
+        match flight.store.begin(request, schema).map_err(IntoStatus::into_status)? {
+            store::Begun::Upload(upload) => {
+                Ok(Begun::Upload(Self { decoder, target: Target::Stored(upload) }))
+            }
+            store::Begun::AlreadyStored(stored) => Ok(Begun::AlreadyStored(summary(&stored))),
+        }
+    }
+
+    /// Decodes and writes a group of messages.
+    pub(super) fn write(mut self, group: Vec<Reserved>) -> Result<Written, Status> {
+        let mut acknowledged = Vec::new();
+        let (mut batches, mut rows) = (0, 0);
+        for reserved in group {
+            let message = &reserved.message;
+            if !message.header.is_empty() {
+                let decoded = self.decoder.decode(&message.header, &message.body);
+                if let Decoded::Batch(batch) = decoded.map_err(IntoStatus::into_status)? {
+                    batches += 1;
+                    rows += batch.num_rows() as u64;
+                    if let Target::Stored(upload) = &mut self.target {
+                        upload.write(&batch).map_err(IntoStatus::into_status)?;
+                    }
+                }
+            }
+            if !message.app_metadata.is_empty() {
+                acknowledged.push(message.app_metadata.clone());
+            }
+        }
+        Ok(Written { upload: self, acknowledged, batches, rows })
+    }
+
+    /// Makes the upload durable and visible.
+    pub(super) fn commit(self) -> Result<Option<PutSummary>, Status> {
+        match self.target {
+            Target::Dropped => Ok(None),
+            Target::Stored(upload) => {
+                let stored = upload.commit().map_err(IntoStatus::into_status)?;
+                Ok(Some(summary(&stored)))
+            }
+        }
+    }
+}
+
+fn summary(stored: &store::Stored) -> PutSummary {
+    PutSummary { rows: stored.rows, bytes: stored.bytes, version: stored.version.to_string() }
+}
+
+fn upload_request(request: PutRequest) -> Result<UploadRequest, Status> {
+    let name = DatasetName::from_components(&request.dataset.components())
+        .map_err(IntoStatus::into_status)?;
+    Ok(UploadRequest {
+        name,
+        mode: match request.mode {
+            PutMode::Create => Mode::Create,
+            PutMode::Replace => Mode::Replace,
+        },
+        format: request.format.map(|format| match format {
+            StoreFormat::Feather => Format::Feather,
+            StoreFormat::Parquet => Format::Parquet,
+        }),
+        codec: request.codec.map(|codec| match codec {
+            StoreCodec::None => Codec::None,
+            StoreCodec::Snappy => Codec::Snappy,
+            StoreCodec::Gzip => Codec::Gzip,
+            StoreCodec::Lz4 => Codec::Lz4,
+            StoreCodec::Zstd => Codec::Zstd,
+            StoreCodec::Brotli => Codec::Brotli,
+        }),
+        upload_id: request.upload_id,
+    })
+}

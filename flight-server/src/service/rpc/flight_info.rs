@@ -1,0 +1,92 @@
+//! GetFlightInfo and GetSchema: what a dataset is, and the tickets to read it.
+
+use std::sync::Arc;
+
+use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, SchemaResult, Ticket};
+use arrow_schema::Schema;
+use bytes::Bytes;
+use flight_store::{DatasetInfo, DatasetName};
+use flight_wire::protocol::GetRequest;
+use flight_wire::{EncodeOptions, Encoder};
+use tonic::Status;
+
+use crate::service::command::GetCommand;
+use crate::service::plan::Plan;
+use crate::service::status::IntoStatus;
+use crate::service::{Flight, perf};
+
+pub(in crate::service) async fn flight_info(
+    flight: &Arc<Flight>,
+    descriptor: FlightDescriptor,
+) -> Result<FlightInfo, Status> {
+    match GetCommand::of(&descriptor, flight.perf)? {
+        GetCommand::Perf(perf) => perf::flight_info(descriptor, &perf),
+        GetCommand::Dataset(request) => {
+            let (dataset, plan) = planned(flight, request).await?;
+            Ok(describe(descriptor, &dataset, &plan))
+        }
+    }
+}
+
+pub(in crate::service) async fn schema(
+    flight: &Arc<Flight>,
+    descriptor: FlightDescriptor,
+) -> Result<SchemaResult, Status> {
+    let schema = match GetCommand::of(&descriptor, flight.perf)? {
+        GetCommand::Perf(_) => encapsulated(&perf::schema()),
+        GetCommand::Dataset(request) => encapsulated(&planned(flight, request).await?.1.schema),
+    };
+    Ok(SchemaResult { schema })
+}
+
+async fn planned(flight: &Arc<Flight>, request: GetRequest) -> Result<(DatasetInfo, Plan), Status> {
+    flight
+        .blocking(move |flight| {
+            let name = DatasetName::from_components(&request.dataset.components())
+                .map_err(IntoStatus::into_status)?;
+            let dataset = flight.store.lookup(&name).map_err(IntoStatus::into_status)?.info;
+            let plan = Plan::new(&dataset, &request)?;
+            Ok((dataset, plan))
+        })
+        .await
+}
+
+/// A dataset's FlightInfo. Endpoints name no location: the server that was asked has the data.
+pub(super) fn describe(
+    descriptor: FlightDescriptor,
+    dataset: &DatasetInfo,
+    plan: &Plan,
+) -> FlightInfo {
+    let endpoint = |ticket: &flight_wire::protocol::Ticket| FlightEndpoint {
+        ticket: Some(Ticket { ticket: ticket.encode().into() }),
+        ..FlightEndpoint::default()
+    };
+    let known = |count: Option<u64>| count.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
+    FlightInfo {
+        schema: encapsulated(&plan.schema),
+        flight_descriptor: Some(descriptor),
+        endpoint: plan.tickets.iter().map(endpoint).collect(),
+        total_records: known(plan.rows),
+        // The stored size; that of a part is known to nobody before it is read.
+        total_bytes: known(plan.whole.then_some(dataset.bytes)),
+        ordered: true,
+        app_metadata: Bytes::new(),
+    }
+}
+
+/// A schema as an encapsulated IPC message (continuation marker, length, flatbuffer), which is what
+/// clients expect in FlightInfo and SchemaResult.
+///
+/// <https://github.com/apache/arrow-rs/issues/2445>
+pub(in crate::service) fn encapsulated(schema: &Schema) -> Bytes {
+    let Ok(encoder) = Encoder::new(schema, EncodeOptions::default()) else {
+        // Datasets are opened through the same encoder's schema types; nothing else gets here.
+        return Bytes::new();
+    };
+    let header = encoder.schema().header;
+    let mut message = Vec::with_capacity(8 + header.len());
+    message.extend_from_slice(&[0xff; 4]);
+    message.extend_from_slice(&(header.len() as u32).to_le_bytes());
+    message.extend_from_slice(&header);
+    message.into()
+}
