@@ -4,6 +4,7 @@
 
 #![allow(unreachable_pub, reason = "what a module of a program shows, it shows to this file")]
 
+mod certs;
 mod sample;
 mod serve;
 mod service;
@@ -26,6 +27,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(serve::Args),
+    Certs(certs::Args),
     Sample(sample::Args),
 }
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
                 return ExitCode::from(WRONG_USE);
             }
         },
+        Command::Certs(args) => certs::run(&args),
         Command::Sample(args) => sample::run(&args),
     };
     match outcome {

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use flight_net::Endpoint;
 use flight_tls::{CipherSuite, TlsVersion};
 
-/// Serve a folder of datasets.
+/// Serves a folder of datasets
 ///
 /// Every Feather (.feather, .arrow), Arrow stream (.arrows) and Parquet (.parquet) file below the
 /// folder is a dataset, named by its path without the extension. Clients list them (ListFlights),
