@@ -1,0 +1,81 @@
+# The one door: `make` lists what there is. Each target calls cargo or one of the two programs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# Tests run against optimised programs without link-time optimisation; users get `release`.
+PROFILE := e2e
+BUILT := target/$(PROFILE)
+VENV := target/venv
+PYTHON ?= python3
+# cargo-nextest runs tests faster; plain `cargo test` does where it is missing.
+NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
+
+.PHONY: help bench test test-rust test-interop test-long lint ci serve certs data fmt doc clean build release
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+bench: release certs/server-ec.pem data/taxi.feather ## Measure DoGet and DoPut: plaintext, TLS with EC, TLS with RSA-4096
+	@target/release/flight-bench quick --server-bin target/release/flight-server \
+	    --certs certs --data data --dataset taxi
+
+test: test-rust test-interop ## Build and pass: unit, property, end-to-end and interop tests
+
+test-rust: build
+ifeq ($(NEXTEST),yes)
+	cargo nextest run --cargo-profile $(PROFILE) --workspace --no-fail-fast
+else
+	cargo test --profile $(PROFILE) --workspace --no-fail-fast
+endif
+
+test-interop: build $(VENV)/ready
+	FLIGHT_SERVER_BIN=$(CURDIR)/$(BUILT)/flight-server FLIGHT_BENCH_BIN=$(CURDIR)/$(BUILT)/flight-bench \
+	    $(VENV)/bin/python -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
+
+test-long: build $(VENV)/ready ## What takes longer: large inputs, more random moments; results go to docs/long-tests.txt
+	tests/long.sh $(BUILT) $(VENV)/bin/python
+
+lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
+	cargo fmt --all --check
+	cargo clippy --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace --no-deps --document-private-items
+	cargo test --profile $(PROFILE) -p flight-testkit --test tidy
+
+ci: lint test ## Everything that must pass before a change lands
+	@echo "ci: all passed"
+
+serve: release certs/server-ec.pem data/taxi.feather ## Serve data/ on grpc://127.0.0.1:8815
+	target/release/flight-server serve --data data
+
+certs: certs/server-ec.pem ## Write development certificates to certs/
+
+certs/server-ec.pem: | release
+	target/release/flight-server certs --out certs
+
+data: data/taxi.feather ## Write sample datasets to data/
+
+data/taxi.feather: | release
+	target/release/flight-server sample taxi --rows 2000000 --seed 1 --out $@
+
+build:
+	cargo build --profile $(PROFILE) --workspace
+
+release:
+	cargo build --release --bins
+
+$(VENV)/ready: tests/interop/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+fmt: ## Format the code
+	cargo fmt --all
+
+doc: ## Build the libraries' documentation
+	cargo doc --workspace --no-deps
+
+clean: ## Remove what was built and generated
+	cargo clean
+	rm -f certs/*.pem certs/*.key data/*.feather data/*.parquet
