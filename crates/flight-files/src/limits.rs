@@ -1,0 +1,89 @@
+//! What reading or writing a file may cost, before anything is sized by what the file claims.
+
+use flight_wire::DecodeLimits;
+
+/// Bytes written to a file at once.
+pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
+/// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in
+/// a cache on the way to the socket.
+pub const PARQUET_BATCH_BYTES: u64 = 6 << 20;
+/// Rows of a batch read from Parquet, however narrow they are.
+pub const PARQUET_BATCH_ROWS_MAX: u64 = 1 << 18;
+/// Batches fall on multiples of this many rows where they can, so that their bitmaps need no shift.
+pub const BATCH_ROWS_STEP: u64 = 64;
+/// Bytes of encoded rows that the Parquet writer holds before it writes a row group.
+pub const ROW_GROUP_BYTES: usize = 128 << 20;
+/// Rows of a row group.
+pub const ROW_GROUP_ROWS: usize = 1 << 20;
+/// Bytes that the rows of one batch may stand for when they are written as Parquet, where every row
+/// is written out: 2 000 keys of one 8 MiB value are 16 GiB.
+pub const PARQUET_WRITE_LOGICAL_BYTES_MAX: u64 = 1 << 30;
+/// Bytes of a Parquet page's header.
+pub const PAGE_HEADER_BYTES_MAX: usize = 1 << 20;
+/// Groups of a Parquet schema per level of nesting in Arrow (a list is two, a map two).
+pub const PARQUET_GROUPS_PER_LEVEL: usize = 3;
+
+/// What is read of a file.
+#[derive(Debug, Clone)]
+pub struct ReadLimits {
+    /// Fields of a schema, nested ones counted.
+    pub columns: usize,
+    /// How deep a type may nest.
+    pub depth: usize,
+    /// Rows of one batch of an IPC file or stream.
+    pub batch_rows: u64,
+    /// Bytes of one IPC batch that its compressed buffers may unpack to. Uncompressed ones are
+    /// bounded by the file itself.
+    pub batch_bytes: u64,
+    /// Bytes of all dictionaries of an IPC file or stream.
+    pub dictionary_bytes: u64,
+    /// Bytes of a file's footer.
+    pub footer_bytes: u64,
+    /// Bytes of one IPC message's header.
+    pub message_header_bytes: u64,
+    /// Messages of an IPC file or stream; row groups of a Parquet file.
+    pub blocks: usize,
+    /// Column chunks of a Parquet file, over all row groups.
+    pub column_chunks: usize,
+    /// Bytes that one Parquet page may unpack to.
+    pub page_bytes: u64,
+    /// Bytes that are held, pages and values together, while one batch of a Parquet file is
+    /// decoded. A batch is made of fewer rows to stay below; a single row above it is refused.
+    pub decoded_bytes: u64,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self {
+            columns: 10_000,
+            depth: 32,
+            batch_rows: 1 << 31,
+            batch_bytes: 2 << 30,
+            dictionary_bytes: 1 << 30,
+            footer_bytes: 64 << 20,
+            message_header_bytes: 16 << 20,
+            blocks: 1 << 20,
+            column_chunks: 1 << 20,
+            page_bytes: 256 << 20,
+            decoded_bytes: 512 << 20,
+        }
+    }
+}
+
+impl ReadLimits {
+    /// The part of these limits that holds for IPC messages.
+    pub(crate) fn decode(&self) -> DecodeLimits {
+        DecodeLimits {
+            columns: self.columns,
+            depth: self.depth,
+            rows: self.batch_rows,
+            batch_bytes: self.batch_bytes,
+            dictionary_bytes: self.dictionary_bytes,
+            // What a batch stands for costs nothing as long as nobody writes it out, and the
+            // Parquet writer has a bound of its own.
+            expansion: u64::MAX,
+            logical_bytes: u64::MAX,
+            ..DecodeLimits::default()
+        }
+    }
+}
