@@ -1,0 +1,137 @@
+//! A Flight client of few words, and tables to send.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
+use flight_net::client::{ConnectOptions, Connection, Connector};
+use flight_wire::protocol::PutSummary;
+use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame};
+use prost::Message as _;
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+/// A table whose rows tell which upload made them: `tag` in every row.
+pub fn table(tag: i64, rows: usize) -> RecordBatch {
+    let tags: ArrayRef = Arc::new(Int64Array::from(vec![tag; rows]));
+    let row: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+    let text: ArrayRef =
+        Arc::new(StringArray::from_iter_values((0..rows).map(|row| format!("row {row} of {tag}"))));
+    RecordBatch::try_from_iter([("tag", tags), ("row", row), ("text", text)]).unwrap()
+}
+
+pub struct Client {
+    connection: Connection,
+    calls: FlightServiceClient<Connection>,
+}
+
+impl Client {
+    pub async fn connect(endpoint: &str) -> Self {
+        let endpoint = endpoint.parse().unwrap();
+        let connector = Connector::new(endpoint, None, ConnectOptions::default());
+        let connection = connector.connect().await.unwrap();
+        let calls = FlightServiceClient::new(connection.clone());
+        Self { connection, calls }
+    }
+
+    pub async fn names(&mut self) -> Vec<String> {
+        let listed = self.calls.list_flights(Criteria::default()).await.unwrap();
+        let mut listed = listed.into_inner();
+        let mut names = Vec::new();
+        while let Some(info) = listed.message().await.unwrap() {
+            names.push(info.flight_descriptor.unwrap().path.join("/"));
+        }
+        names
+    }
+
+    pub async fn info(&mut self, command: &str) -> Result<FlightInfo, Status> {
+        let descriptor = FlightDescriptor::new_cmd(command.to_owned());
+        Ok(self.calls.get_flight_info(descriptor).await?.into_inner())
+    }
+
+    pub async fn action(&mut self, name: &str, body: &str) -> Result<String, Status> {
+        let action = Action { r#type: name.to_owned(), body: body.to_owned().into() };
+        let mut results = self.calls.do_action(action).await?.into_inner();
+        let mut text = String::new();
+        while let Some(result) = results.message().await? {
+            text.push_str(&String::from_utf8_lossy(&result.body));
+        }
+        Ok(text)
+    }
+
+    /// Reads all endpoints of `command`, batch after batch.
+    pub async fn get(&mut self, command: &str) -> Result<Vec<RecordBatch>, Status> {
+        let mut batches = Vec::new();
+        for endpoint in self.info(command).await?.endpoint {
+            let mut stream = self.stream(&endpoint.ticket.unwrap().ticket).await?;
+            while let Some(batch) = stream.next().await? {
+                batches.push(batch);
+            }
+        }
+        Ok(batches)
+    }
+
+    pub async fn stream(&self, ticket: &[u8]) -> Result<Stream, Status> {
+        let messages = self.connection.do_get(ticket, MetadataMap::new()).await?;
+        Ok(Stream { messages, decoder: BatchDecoder::new(DecodeLimits::default()) })
+    }
+
+    /// Uploads `batches` and returns the summary of what was stored.
+    pub async fn put(&self, command: &str, batches: &[RecordBatch]) -> Result<PutSummary, Status> {
+        let (sink, results) = self.connection.do_put(MetadataMap::new());
+        let descriptor = FlightDescriptor::new_cmd(command.to_owned()).encode_to_vec();
+        let schema = batches[0].schema();
+        let mut encoder = Encoder::new(&schema, EncodeOptions::default()).unwrap();
+        let batches = batches.to_vec();
+        let sending = tokio::spawn(async move {
+            sink.send(Frame::new(encoder.schema(), b"", Some(&descriptor))).await;
+            for batch in batches {
+                for message in encoder.encode(&batch).unwrap() {
+                    if !sink.send(Frame::new(message, b"", None)).await {
+                        return;
+                    }
+                }
+            }
+            sink.finish().await;
+        });
+        let mut last = None;
+        let mut results = results.await?;
+        while let Some(result) = results.next().await {
+            last = PutSummary::parse(&result?);
+        }
+        sending.await.unwrap();
+        last.ok_or_else(|| Status::unknown("OK without a summary"))
+    }
+}
+
+pub struct Stream {
+    messages: flight_net::client::GetStream,
+    decoder: BatchDecoder,
+}
+
+impl Stream {
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, Status> {
+        while let Some(message) = self.messages.next().await {
+            let message = message?;
+            let decoded = self.decoder.decode(&message.header, &message.body);
+            if let Decoded::Batch(batch) = decoded.unwrap() {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The tag of a table, after checking that every row belongs to the same upload and none is missing.
+pub fn tag_of(batches: &[RecordBatch], rows: usize) -> i64 {
+    let column = |batch: &RecordBatch, index: usize| {
+        batch.column(index).as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec()
+    };
+    let tags: Vec<i64> = batches.iter().flat_map(|b| column(b, 0)).collect();
+    let order: Vec<i64> = batches.iter().flat_map(|b| column(b, 1)).collect();
+    assert_eq!(tags.len(), rows);
+    assert!(tags.iter().all(|tag| *tag == tags[0]), "rows of several uploads in one table");
+    assert!(order.iter().enumerate().all(|(at, row)| at as i64 == *row), "rows out of order");
+    tags[0]
+}

@@ -1,0 +1,10 @@
+//! The real server over real sockets: its life, its uploads under fire, its folder under change.
+
+#![allow(unreachable_pub, reason = "modules of one test program")]
+
+mod changing;
+mod client;
+mod durability;
+mod lifecycle;
+mod messages;
+mod order;
