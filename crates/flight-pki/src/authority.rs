@@ -122,7 +122,11 @@ impl Authority {
 /// # Errors
 /// When there are more than [`HOSTS_MAX`] hosts.
 pub fn self_signed(hosts: &[Host], kind: KeyKind, validity: Validity) -> Result<Issued, PkiError> {
-    sign_itself(&server_params(hosts, validity)?, kind)
+    let mut params = server_params(hosts, validity)?;
+    // Without keyCertSign, which only an authority may claim, OpenSSL does not take a certificate
+    // with a key usage for its own issuer. One that says nothing about it is taken by all.
+    params.key_usages.clear();
+    sign_itself(&params, kind)
 }
 
 /// The certificate that plain `openssl req -x509` makes: an authority that poses as a server, without

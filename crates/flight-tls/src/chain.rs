@@ -123,7 +123,7 @@ impl Chain<'_> {
         }
         if !matches!(leaf.subject_alternative_name(), Ok(Some(_))) {
             warnings.push(format!(
-                "the certificate in {file} names no host (subject alternative name), so most \
+                "the certificate in {file} names no host (subject alternative name), so many \
                  clients refuse it unless they pin it (--tls-pin)"
             ));
         }

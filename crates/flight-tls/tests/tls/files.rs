@@ -82,7 +82,7 @@ fn certificates_that_many_clients_refuse_are_warned_about() {
         &[
             "the certificate in server.pem is an authority's own (CA:TRUE), which many clients \
              refuse from a server unless they pin it (--tls-pin)",
-            "the certificate in server.pem names no host (subject alternative name), so most \
+            "the certificate in server.pem names no host (subject alternative name), so many \
              clients refuse it unless they pin it (--tls-pin)",
         ],
     );
