@@ -194,3 +194,34 @@ fn day(time: UnixTime) -> String {
     let time = seconds.and_then(|seconds| ASN1Time::from_timestamp(seconds).ok());
     time.map_or_else(|| "a day beyond all calendars".to_owned(), chain::date)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error of a layer above, as those of HTTP/2 clients are.
+    #[derive(Debug, thiserror::Error)]
+    #[error("the request failed")]
+    struct Layer(#[source] io::Error);
+
+    fn check(alert: AlertDescription, client: &str, server: &str) {
+        let tls = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::AlertReceived(alert));
+        let error = Layer(io::Error::other(tls));
+        assert!(explain(&error).is_some_and(|sentence| sentence.starts_with(client)));
+        assert!(explain_accept(&error).is_some_and(|sentence| sentence.starts_with(server)));
+    }
+
+    #[test]
+    fn the_cause_is_found_within_the_errors_of_other_layers() {
+        check(
+            AlertDescription::CertificateRequired,
+            "the server asks for a client certificate",
+            "the TLS handshake failed",
+        );
+        check(
+            AlertDescription::UnknownCA,
+            "the server refused this client's certificate (UnknownCA)",
+            "the client does not trust the server's certificate (UnknownCA)",
+        );
+    }
+}
