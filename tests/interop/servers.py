@@ -18,15 +18,14 @@ STOP_WITHIN_S = 40
 class Server:
     """A running `flight-server serve`. What it says on stderr is kept for failures."""
 
-    def __init__(self, program, folder, *arguments, listen="grpc://127.0.0.1:0", env=None,
-                 preexec=None):
-        command = [program, "serve", "--data", str(folder), "--listen", listen,
+    def __init__(self, program, folder, *arguments, listen="grpc://127.0.0.1:0"):
+        command = [program, "serve", "--data", str(folder), "--listen", listen, "--admin", "none",
                    "--ready", "json", "--exit-with-stdin", *map(str, arguments)]
         clean = {k: v for k, v in os.environ.items() if not k.startswith("FLIGHT_")}
         self._stderr = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env={**clean, **(env or {})}, preexec_fn=preexec)
+            env=clean)
         self._lines = queue.Queue()
         threading.Thread(target=self._read_stdout, daemon=True).start()
         self.stopped = False
@@ -35,8 +34,9 @@ class Server:
         self.endpoint = self.ready["endpoints"][0]
 
     def _read_stdout(self):
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with self.process.stdout as stdout:
+            for line in stdout:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _wait_until_ready(self, command):
@@ -59,13 +59,17 @@ class Server:
         return self.process.poll()
 
     def log(self):
-        self._stderr.seek(0)
-        return self._stderr.read().decode(errors="replace")[-4000:]
+        """The end of what it said on stderr."""
+        if not self._stderr.closed:
+            self._stderr.seek(0)
+            self._log = self._stderr.read().decode(errors="replace")[-4000:]
+        return self._log
 
     def memory_bytes(self):
-        """Resident memory of the process."""
-        with open(f"/proc/{self.process.pid}/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        """Memory that the process holds itself; pages of mapped files are the system's."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            line = next(line for line in status if line.startswith("RssAnon:"))
+        return int(line.split()[1]) * 1024
 
     def kill(self):
         """Ends it as a crash would."""
@@ -85,6 +89,9 @@ class Server:
                 self.process.kill()
                 self.process.wait()
                 raise AssertionError(f"still running {STOP_WITHIN_S} s after the signal")
+            finally:
+                self.log()
+                self._stderr.close()
         return self.process.returncode
 
     def client(self, **options):

@@ -16,10 +16,14 @@ BATCHES = 10
 
 
 class Foreign(flight.FlightServerBase):
-    """Serves tables from memory and keeps what it is given, as the Arrow cookbook does."""
+    """Serves tables from memory and keeps what it is given, as the Arrow cookbook does.
 
-    def __init__(self, batch_rows, **options):
-        super().__init__("grpc://127.0.0.1:0", **options)
+    It acknowledges batches when `acknowledge` is set; the cookbook's does not.
+    """
+
+    def __init__(self, batch_rows, acknowledge=False):
+        super().__init__("grpc://127.0.0.1:0")
+        self.acknowledge = acknowledge
         self.tables = {"numbers": TABLE}
         self.batch_rows = batch_rows
         self.lock = threading.Lock()
@@ -38,9 +42,14 @@ class Foreign(flight.FlightServerBase):
         return flight.GeneratorStream(table.schema, iter(batches))
 
     def do_put(self, context, descriptor, reader, writer):
-        table = reader.read_all()
+        batches = []
+        for chunk in reader:
+            batches.append(chunk.data)
+            if self.acknowledge and chunk.app_metadata is not None:
+                writer.write(chunk.app_metadata)
         with self.lock:
-            self.tables[b"/".join(descriptor.path or [b"put"]).decode()] = table
+            name = b"/".join(descriptor.path).decode()
+            self.tables[name] = pa.Table.from_batches(batches, reader.schema)
 
 
 @pytest.fixture
@@ -71,7 +80,7 @@ def counts(report):
 
 def test_get_counts_every_batch_and_row_of_a_foreign_server(bench_bin, foreign):
     report = bench(bench_bin, "get", f"grpc://127.0.0.1:{foreign.port}", "--source",
-                   "path:numbers", "--batches", 100, "--warmup", "0s")
+                   "path:numbers", "--batches", 100)
     batches, rows = counts(report)
     assert batches >= 100 and rows == batches * TABLE.num_rows // BATCHES
 
@@ -80,19 +89,20 @@ def test_get_takes_batches_of_64_mebibytes(bench_bin):
     with Foreign(1 << 23) as server:
         server.tables["large"] = pa.table({"x": pa.array(range(1 << 23), pa.int64())})
         report = bench(bench_bin, "get", f"grpc://127.0.0.1:{server.port}", "--source",
-                       "path:large", "--batches", 2, "--warmup", "0s")
+                       "path:large", "--batches", 2)
     batches, rows = counts(report)
     assert batches >= 2 and rows == batches << 23
 
 
-def test_put_stores_a_data_file_on_a_foreign_server(bench_bin, foreign, tmp_path):
+@pytest.mark.parametrize("acknowledge", [True, False])
+def test_put_stores_a_data_file_on_a_foreign_server(bench_bin, tmp_path, acknowledge):
     write_ipc(tmp_path / "file.feather", TABLE.to_batches(max_chunksize=10_000))
-    bench(bench_bin, "put", f"grpc://127.0.0.1:{foreign.port}", "--source", "path:stored",
-          "--data-file", tmp_path / "file.feather", "--streams", 1, "--batches", BATCHES,
-          "--warmup", "0s")
-    stored = [table for name, table in foreign.tables.items() if name != "numbers"]
-    assert len(stored) == 1
-    assert_same(stored[0], TABLE)
+    with Foreign(TABLE.num_rows, acknowledge) as server:
+        report = bench(bench_bin, "put", f"grpc://127.0.0.1:{server.port}", "--source",
+                       "path:stored", "--data-file", tmp_path / "file.feather", "--passes", 1,
+                       "--repeats", 1)
+        assert_same(server.tables["stored"], TABLE)
+    assert counts(report) == (BATCHES, TABLE.num_rows)
 
 
 def test_a_missing_dataset_is_a_failure_with_a_sentence(bench_bin, foreign):

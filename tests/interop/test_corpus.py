@@ -132,6 +132,19 @@ def test_parquet_files_have_the_values_that_pyarrow_reads(serve, data, corpus):
     check_each(files, PARQUET, check)
 
 
+def test_instants_of_96_bits_are_right_or_refused(serve, data, corpus):
+    name = "int96_from_spark.parquet"
+    shutil.copyfile(corpus / "parquet-testing/data" / name, data / name)
+    want = pq.ParquetFile(data / name, coerce_int96_timestamp_unit="us").read()
+    with raw.connect(serve(data)) as channel:
+        outcome = raw.try_get(channel, name)
+    if outcome.code is None:
+        got = serve(data).get(name)["a"].cast(want.schema.field("a").type, safe=False)
+        assert got.equals(want["a"])
+    else:
+        assert outcome.fair and '"a"' in outcome.details, outcome
+
+
 def test_encrypted_parquet_files_are_refused_as_encrypted(serve, data, corpus):
     files = sorted((corpus / "parquet-testing/data").rglob("*.parquet.encrypted"))
     assert files

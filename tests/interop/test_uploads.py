@@ -138,18 +138,30 @@ def test_batches_without_metadata_get_one_final_answer(server):
 
 
 def test_a_cut_upload_leaves_nothing(server, data):
-    client = server.client()
-    writer, _ = client.do_put(path("cut"), TABLE.schema)
-    for batch in TABLE.to_batches(max_chunksize=50):
-        writer.write_batch(batch)
-    client.close()
-    server._clients.remove(client)
-    del writer
-    deadline = time.monotonic() + 20
-    while any((data / ".flight" / "staging").glob("*")) and time.monotonic() < deadline:
-        threading.Event().wait(0.05)
-    assert not any((data / ".flight" / "staging").glob("*"))
+    staging = data / ".flight" / "staging"
+    messages = raw.upload(raw.path_descriptor("cut"), TABLE.to_batches(max_chunksize=50))
+    sent, never = threading.Event(), threading.Event()
+
+    def cut_short():
+        yield from messages
+        sent.set()
+        never.wait(30)
+
+    with raw.connect(server) as channel:
+        call = channel.stream_stream(raw.SERVICE + "DoPut")(cut_short(), timeout=30)
+        assert sent.wait(20)
+        wait_until(lambda: any(staging.glob("*")), "the upload has begun")
+        call.cancel()
+        never.set()
+    wait_until(lambda: not any(staging.glob("*")), "the server has cleared up")
     assert server.names() == [] and stored_files(data) == []
+
+
+def wait_until(holds, what):
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline, f"20 s passed before {what}"
+        threading.Event().wait(0.02)
 
 
 def test_an_upload_that_the_server_did_not_survive_leaves_nothing(serve, data):

@@ -52,7 +52,7 @@ pub struct ServerCommand {
 
 impl ServerCommand {
     /// `flight-server serve` over the folder `data`; listens on a free port of 127.0.0.1 unless
-    /// [`arg`](Self::arg) adds `--listen`.
+    /// [`arg`](Self::arg) adds `--listen`, and has no admin port unless it adds `--admin`.
     pub fn serve(data: &Path) -> Self {
         let mut command = Command::new(program("flight-server"));
         command.arg("serve").arg("--data").arg(data);
@@ -86,10 +86,7 @@ impl ServerCommand {
     /// # Panics
     /// When it ends, stays silent for 60 s or says something else; the message holds its stderr.
     pub fn start(mut self) -> ServerProcess {
-        if !self.command.get_args().any(|arg| arg == "--listen") {
-            self.command.args(["--listen", "grpc://127.0.0.1:0"]);
-        }
-        self.command.args(["--ready", "json", "--exit-with-stdin"]);
+        self.add_defaults();
         let mut server = ServerProcess::spawn(self.command);
         let line = match server.stdout.recv_timeout(READY_WITHIN) {
             Ok(line) => line,
@@ -110,7 +107,7 @@ impl ServerCommand {
     /// # Panics
     /// When it gets ready, is still running after 60 s, or dies by a signal.
     pub fn refused(mut self) -> (i32, String) {
-        self.command.args(["--ready", "json", "--exit-with-stdin"]);
+        self.add_defaults();
         let mut server = ServerProcess::spawn(self.command);
         match server.stdout.recv_timeout(READY_WITHIN) {
             Ok(line) => server.fail(&format!("was to refuse, and printed {line:?}")),
@@ -120,6 +117,16 @@ impl ServerCommand {
         let status = server.wait();
         let code = status.code();
         (code.unwrap_or_else(|| server.fail("died by a signal")), server.stderr())
+    }
+
+    /// No fixed port, and the contract that this fixture relies on.
+    fn add_defaults(&mut self) {
+        for (flag, value) in [("--listen", "grpc://127.0.0.1:0"), ("--admin", "none")] {
+            if !self.command.get_args().any(|arg| arg == flag) {
+                self.command.args([flag, value]);
+            }
+        }
+        self.command.args(["--ready", "json", "--exit-with-stdin"]);
     }
 }
 

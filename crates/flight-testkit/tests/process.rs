@@ -70,5 +70,8 @@ fn a_refusing_server_gives_its_exit_code_and_its_reason() {
 fn arguments_and_environment_reach_the_server() {
     let body = r#"echo "$@ $FLIGHT_SERVER_PERF" >&2; exit 1"#;
     let (_, stderr) = script(body).arg("--perf").env("FLIGHT_SERVER_PERF", "on").refused();
-    assert_eq!(stderr, "--perf --ready json --exit-with-stdin on\n");
+    let defaults = "--listen grpc://127.0.0.1:0 --admin none --ready json --exit-with-stdin";
+    assert_eq!(stderr, format!("--perf {defaults} on\n"));
+    let (_, stderr) = script(body).args(["--admin", "x", "--listen", "y"]).refused();
+    assert_eq!(stderr, "--admin x --listen y --ready json --exit-with-stdin \n");
 }
