@@ -126,7 +126,7 @@ def test_old_tls_is_refused_and_12_and_13_are_spoken(serve_tls, certs):
 
     assert version(ssl.TLSVersion.TLSv1_2) == ("TLSv1.2", "h2")
     assert version(ssl.TLSVersion.TLSv1_3) == ("TLSv1.3", "h2")
-    with pytest.raises(ssl.SSLError, match="(?i)protocol.version"):
+    with pytest.raises(ssl.SSLError, match="ALERT"):
         version(ssl.TLSVersion.TLSv1_1)
 
 
