@@ -2,6 +2,8 @@
 //!
 //! `FLIGHT_UPDATE_DOCS=1` writes it anew.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;

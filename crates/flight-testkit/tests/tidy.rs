@@ -1,5 +1,7 @@
 //! The rules of the house that a machine can hold: who may depend on whom, sizes, docs, no keys.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

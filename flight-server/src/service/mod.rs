@@ -85,7 +85,7 @@ impl<H: Health> Handler for Service<H> {
         request.extensions_mut().insert(context.clone());
         match request.uri().path() {
             paths::DO_GET => return rpc::do_get(&self.flight, context, request).await,
-            paths::DO_PUT => return rpc::do_put(&self.flight, context, request),
+            paths::DO_PUT => return rpc::do_put(&self.flight, &context, request),
             paths::DO_EXCHANGE => {
                 return rpc::refuse(&self.flight, rpc::EXCHANGE_REFUSED);
             }

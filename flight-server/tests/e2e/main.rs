@@ -1,5 +1,6 @@
 //! The real server over real sockets: its life, its uploads under fire, its folder under change.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unreachable_pub, reason = "modules of one test program")]
 
 mod changing;

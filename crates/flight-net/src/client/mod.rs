@@ -6,6 +6,8 @@
 mod streams;
 
 use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,8 @@ use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::watch;
+use tonic::Status;
 
 pub use streams::{GetStream, PutResults, PutSink};
 
@@ -158,10 +162,14 @@ impl Connector {
                 source,
             })?;
         times.http2 = started.elapsed();
+        let (broke, broken) = watch::channel(None);
+        let secure = self.endpoint.is_tls();
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "the connection broke");
-            }
+            let ended = connection.await;
+            let why = ended.err().map_or_else(|| CLOSED.to_owned(), |e| why_broken(&e, secure));
+            tracing::debug!(why, "the connection ended");
+            // Nobody listens once the last clone of the connection is gone.
+            let _ = broke.send(Some(Arc::from(why)));
         });
         let scheme = if self.endpoint.is_tls() { "https" } else { "http" };
         let authority = match &self.endpoint {
@@ -173,6 +181,7 @@ impl Connector {
         Ok(Connection {
             send,
             origin: Origin { scheme, authority },
+            broken,
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
@@ -205,6 +214,8 @@ impl Origin {
 pub struct Connection {
     send: SendRequest<Body>,
     origin: Origin,
+    /// Why the connection ended, once it has.
+    broken: watch::Receiver<Option<Arc<str>>>,
     negotiated: Option<Negotiated>,
     times: ConnectTimes,
     message_bytes_max: usize,
@@ -232,20 +243,69 @@ impl fmt::Debug for Connection {
     }
 }
 
+impl Connection {
+    /// Sends a request; a failure says why the connection broke, which the request itself cannot
+    /// know.
+    async fn request(
+        mut self,
+        request: http::Request<Body>,
+    ) -> Result<http::Response<Incoming>, Status> {
+        let error = match self.send.send_request(request).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        Err(self.explain(&error).await)
+    }
+
+    async fn explain(&mut self, error: &hyper::Error) -> Status {
+        let secure = self.origin.scheme == "https";
+        let ended = self.broken.wait_for(Option::is_some);
+        match tokio::time::timeout(REASON_WITHIN, ended).await {
+            Ok(Ok(why)) => Status::unavailable(why.as_deref().unwrap_or(CLOSED)),
+            // The connection lives, or its task is gone without a word.
+            _ => Status::unavailable(why_broken(error, secure)),
+        }
+    }
+}
+
+/// How long a failed call waits for its connection's own reason, which comes a moment later.
+const REASON_WITHIN: Duration = Duration::from_millis(200);
+const CLOSED: &str = "the server closed the connection";
+
+/// An error of the connection in words: TLS failures by what helps, others with their causes.
+fn why_broken(error: &hyper::Error, secure: bool) -> String {
+    if let Some(why) = flight_tls::explain(error) {
+        return why;
+    }
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    let mut protocol = false;
+    while let Some(cause) = source {
+        protocol |= cause.to_string().contains("protocol error")
+            || cause.to_string().contains("FRAME_SIZE");
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    if protocol && !secure {
+        text.push_str("; if the server serves TLS, use grpc+tls:// in place of grpc://");
+    }
+    text
+}
+
 impl tower_service::Service<http::Request<tonic::body::Body>> for Connection {
     type Response = http::Response<Incoming>;
-    type Error = hyper::Error;
-    type Future =
-        std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, hyper::Error>> + Send>>;
+    type Error = Status;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Status>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
-        self.send.poll_ready(cx)
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        // A request waits for its turn when it is sent, and learns there why there is none.
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: http::Request<tonic::body::Body>) -> Self::Future {
         let (mut parts, body) = request.into_parts();
         let path = parts.uri.path_and_query().map_or("/", |p| p.as_str());
         parts.uri = self.origin.uri(path);
-        Box::pin(self.send.send_request(http::Request::from_parts(parts, body.into())))
+        Box::pin(self.clone().request(http::Request::from_parts(parts, body.into())))
     }
 }

@@ -28,6 +28,7 @@ impl Connection {
         let body = tonic::body::Body::new(http_body_util::Full::new(ticket_message(ticket)));
         let response = self.start(paths::DO_GET, metadata, body.into()).await?;
         Ok(GetStream {
+            connection: self.clone(),
             body: response.into_body(),
             reader: MessageReader::new(self.message_bytes_max),
             ended: false,
@@ -68,8 +69,7 @@ impl Connection {
         let headers = request.headers_mut();
         headers.insert(TE, HeaderValue::from_static("trailers"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        let mut send = self.send.clone();
-        let response = send.send_request(request).await.map_err(|e| broken(&e))?;
+        let response = self.clone().request(request).await?;
         if let Some(status) = Status::from_header_map(response.headers())
             && status.code() != Code::Ok
         {
@@ -85,6 +85,7 @@ impl Connection {
 
 /// The messages of a DoGet.
 pub struct GetStream {
+    connection: Connection,
     body: Incoming,
     reader: MessageReader,
     ended: bool,
@@ -111,7 +112,10 @@ impl GetStream {
             let frame = match self.body.frame().await {
                 // A stream without trailers is cut, however complete it looks.
                 None => return self.fail(Status::unavailable("the stream ended without a status")),
-                Some(Err(error)) => return self.fail(broken(&error)),
+                Some(Err(error)) => {
+                    let status = self.connection.explain(&error).await;
+                    return self.fail(status);
+                }
                 Some(Ok(frame)) => frame,
             };
             match frame.into_data() {
@@ -187,14 +191,4 @@ fn ticket_message(ticket: &[u8]) -> Bytes {
     out.put_u32(u32::try_from(message.len()).expect("a ticket is far below 4 GiB"));
     out.put_slice(&message);
     out.freeze()
-}
-
-fn broken(error: &hyper::Error) -> Status {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    Status::unavailable(text)
 }

@@ -27,15 +27,16 @@ const GROUP_BYTES: usize = 4 << 20;
 
 pub(in crate::service) fn do_put(
     flight: &Arc<Flight>,
-    context: CallContext,
+    context: &CallContext,
     request: Request<Incoming>,
 ) -> Response<Body> {
+    let deadline = context.deadline;
     let (sender, body) = Body::frames();
     let flight = Arc::clone(flight);
     tokio::spawn(async move {
         let mut call = flight.metrics.begin("DoPut");
         let taken = take(&flight, request.into_body(), &sender, &call);
-        let outcome = match context.deadline {
+        let outcome = match deadline {
             None => taken.await,
             Some(deadline) => match tokio::time::timeout_at(deadline, taken).await {
                 Ok(outcome) => outcome,
