@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# What takes longer than a change should wait for. Writes docs/long-tests.txt: what ran, where, and
+# how it ended. Usage: tests/long.sh FOLDER_OF_PROGRAMS PYTHON
+set -euo pipefail
+cd "$(dirname "$0")/.."
+built=$(realpath "$1")
+python=$2
+out=docs/long-tests.txt
+
+{
+    echo "Long tests, $(date -u +%Y-%m-%d), $(nproc) cores, $(uname -sr), $(rustc --version)"
+    echo
+} > "$out"
+
+failed=0
+run() { # title command…
+    local title=$1 started=$SECONDS outcome=passed
+    shift
+    "$@" > target/long.log 2>&1 || { outcome=FAILED; failed=1; tail -40 target/long.log; }
+    printf '%-62s %-6s %5d s   %s\n' "$title" "$outcome" $((SECONDS - started)) \
+        "$(grep -E '^test result|passed' target/long.log | tail -1 | tr -s ' ')" | tee -a "$out"
+}
+
+export FLIGHT_LONG=1
+run "mutated messages, 300 000 cases" \
+    env FLIGHT_CASES=100 cargo test --profile e2e -p flight-wire --test wire mutated
+run "random batches through every layer, 30 000 cases" \
+    env FLIGHT_CASES=100 cargo test --profile e2e -p flight-wire --test wire any_batches
+run "kill -9 at 1000 random moments of uploads" \
+    env FLIGHT_KILLS=1000 cargo test --profile e2e -p flight-server --test e2e kills
+run "interop with large inputs (over 2 GiB in one batch, in one column)" \
+    env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
+    "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
+exit $failed
