@@ -43,7 +43,8 @@ impl Plan {
         };
         let first = first.min(dataset.rows.unwrap_or(first));
         let ticket = Ticket {
-            dataset: dataset.name.as_str().to_owned(),
+            // With its extension: it means this file whatever other files appear.
+            dataset: dataset.path.as_str().to_owned(),
             version: dataset.version.to_bytes(),
             first_row: first,
             rows: rows.or(request.limit).unwrap_or(u64::MAX - first),
