@@ -1,1 +1,87 @@
-fn main() {}
+//! flight-bench measures Arrow Flight servers: DoGet and DoPut, in plaintext and over TLS.
+//!
+//! Flags become a configuration (`cli`, `config`), a configuration becomes servers, plans and jobs
+//! (`run`, `target`, `workload`), jobs run on worker threads (`load`, `record`), and what they
+//! recorded becomes figures and reports (`stats`, `report`). Sockets, TLS and messages are the
+//! libraries'.
+
+mod cli;
+mod config;
+mod exit;
+mod limits;
+mod load;
+mod progress;
+mod record;
+mod report;
+mod run;
+mod stats;
+mod target;
+mod workload;
+
+use std::process::ExitCode;
+
+use config::Config;
+use exit::{Exit, Stop};
+use load::Interrupt;
+use progress::say;
+use tokio::sync::watch;
+
+/// Batches are megabytes, allocated and freed on every thread: measured faster than the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    match start() {
+        Ok(exit) => exit.into(),
+        Err(stop) => {
+            say(&format!("flight-bench: {stop}"));
+            stop.exit.into()
+        }
+    }
+}
+
+fn start() -> Result<Exit, Stop> {
+    let config = Config::from_cli(cli::parse())?;
+    // Measuring happens on threads of their own; this one plans, waits and shows progress.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::failed(anyhow::anyhow!("cannot start the runtime: {error}")))?;
+    let results = runtime.block_on(async {
+        let (sender, interrupt) = Interrupt::new();
+        tokio::spawn(watch_for_interrupts(sender));
+        run::run(&config, &interrupt).await
+    });
+    if !config.output.quiet {
+        for warning in &results.warnings {
+            say(&format!("flight-bench: warning: {warning}"));
+        }
+    }
+    if let Some(error) = &results.outcome.error {
+        say(&format!("flight-bench: {error}"));
+    }
+    report::publish(&results, &config.output)?;
+    Ok(results.outcome.exit)
+}
+
+/// The first Ctrl-C or SIGTERM ends the run in order, with its partial results; the second at once.
+async fn watch_for_interrupts(sender: watch::Sender<bool>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut ctrl_c), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        // Without handlers the signals keep their default: they end the process.
+        return std::future::pending().await;
+    };
+    for second in [false, true] {
+        tokio::select! {
+            _ = ctrl_c.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        if second {
+            // Children stop by themselves: their input closes with this process.
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+        sender.send_replace(true);
+    }
+}

@@ -1,0 +1,178 @@
+//! The command line: what may be written, and nothing of what it means.
+//!
+//! Parsing only validates single values. What goes together is decided in `config`. Every option
+//! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
+
+mod get;
+mod output;
+mod put;
+mod quick;
+mod source;
+mod target;
+pub(crate) mod units;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
+pub(crate) use output::{Format, OutputArgs, Progress};
+pub(crate) use put::PutArgs;
+pub(crate) use quick::QuickArgs;
+pub(crate) use source::{Source, Text};
+pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs};
+
+/// What stands below the options in every help page.
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 an error of the server, a mismatch, or a server that died; 2 wrong use;
+5 nothing answers at the target; 130 interrupted (what was measured is printed).
+
+Every option can be set in the environment: --message-bytes as FLIGHT_BENCH_MESSAGE_BYTES.
+Proxy variables (http_proxy, https_proxy) are not followed: a proxy would be measured too.";
+
+/// Measures Arrow Flight servers: DoGet and DoPut, in plaintext and over TLS.
+///
+/// Without a command it runs `quick`: six interleaved measurements against a flight-server that
+/// it starts itself, and one table. With a TARGET such as grpc://127.0.0.1:8815 it measures that
+/// server.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flight-bench",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = EXIT_CODES
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) quick: QuickArgs,
+}
+
+#[derive(Debug, Subcommand)]
+// Parsed once a process: the size of a variant does not matter.
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum Command {
+    /// One table: DoGet and DoPut in plaintext and over TLS, side by side.
+    ///
+    /// Rounds are interleaved, so that what the machine does meanwhile hits all rows alike, and
+    /// the cost of TLS is a ratio within each round. Takes less than a minute.
+    #[command(after_help = EXIT_CODES)]
+    Quick(QuickArgs),
+
+    /// Measures DoGet: how fast record batches arrive and are decoded.
+    ///
+    /// Streams read as fast as they can (a closed loop). A batch counts once it is decoded. Streams
+    /// that end while the clock runs are opened again. Locations that a server advertises are not
+    /// followed: all is read from TARGET.
+    #[command(after_help = EXIT_CODES)]
+    Get(GetArgs),
+
+    /// Measures DoPut: how fast record batches are taken and acknowledged.
+    ///
+    /// A batch counts when the server acknowledges it. Servers that do not acknowledge single
+    /// batches are measured by whole uploads, and the report says so.
+    #[command(after_help = EXIT_CODES)]
+    Put(PutArgs),
+}
+
+/// Reads the command line of this process; help, version and wrong use end the process.
+pub(crate) fn parse() -> Cli {
+    from(std::env::args_os()).unwrap_or_else(|error| error.exit())
+}
+
+/// Reads a command line, its first word being the program.
+///
+/// # Errors
+///
+/// What clap refuses; also its way of asking for help and version.
+pub(crate) fn from(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The definition of the whole command line.
+pub(crate) fn command() -> clap::Command {
+    with_environment(Cli::command())
+}
+
+/// Gives every option its environment variable.
+fn with_environment(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let name = arg.get_long().unwrap_or_else(|| arg.get_id().as_str());
+        let variable = format!("FLIGHT_BENCH_{}", name.to_uppercase().replace('-', "_"));
+        // clap keeps names for the life of the process; there are a few dozen, made once.
+        let variable: &'static str = variable.leak();
+        arg.env(variable).hide_env_values(true)
+    });
+    command.mut_subcommands(with_environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_documented_and_has_a_heading_and_a_variable() {
+        let mut root = command();
+        root.build();
+        for command in root.get_subcommands() {
+            for arg in command.get_arguments().filter(|a| a.get_id() != "help") {
+                let name = format!("{} {}", command.get_name(), arg.get_id());
+                let line = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(line.len() > 10 && line.len() < 90, "{name}: {line:?}");
+                let text = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
+                assert!(text.lines().count() > 1, "{name} has no paragraph");
+                assert!(arg.get_help_heading().is_some(), "{name} has no heading");
+                assert!(arg.get_env().is_some(), "{name} has no variable");
+            }
+        }
+    }
+
+    #[test]
+    fn no_command_means_quick_and_a_target_may_follow_at_once() {
+        check("", "quick, no target");
+        check("grpc://h:1", "quick at grpc://h:1");
+        check("quick grpc://h:1", "quick at grpc://h:1");
+        check("get grpc://h:1 --streams 4", "get at grpc://h:1");
+        check("put", "put, no target");
+    }
+
+    #[test]
+    fn wrong_use_is_refused_with_the_value_and_the_way_out() {
+        check("get --message-bytes 64k", "64kB (powers of 1000) or 64KiB (powers of 1024)");
+        check("get --duration 5", "write 500ms, 10s or 2m");
+        check("get --source nowhere", "path:a/b, cmd:TEXT, ticket:TEXT or perf");
+        check("get --duration 1s --batches 5", "cannot be used with");
+        check("get --verify maybe", "[possible values: none, count, checksum]");
+        check("sideways", "sideways");
+        check("get --tls-insecure --tls-ca ca.pem", "cannot be used with");
+        check("get --tls-cert c.pem", "--tls-key");
+    }
+
+    fn check(line: &str, want: &str) {
+        let words = std::iter::once("flight-bench").chain(line.split_whitespace());
+        let got = match from(words.map(OsString::from)) {
+            Err(error) => error.to_string(),
+            Ok(cli) => describe(cli),
+        };
+        assert!(got.contains(want), "{line:?} gave {got:?}");
+    }
+
+    fn describe(cli: Cli) -> String {
+        let (name, target) = match cli.command {
+            None => ("quick", cli.quick.target.target),
+            Some(Command::Quick(args)) => ("quick", args.target.target),
+            Some(Command::Get(args)) => ("get", args.target.target),
+            Some(Command::Put(args)) => ("put", args.target.target),
+        };
+        target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
+    }
+}

@@ -1,0 +1,119 @@
+//! What to read, or where to write: the value of `--source`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// How the server is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A PATH descriptor: name components.
+    Path(Vec<String>),
+    /// A CMD descriptor, as it is.
+    Command(Text),
+    /// A ticket for DoGet, without GetFlightInfo.
+    Ticket(Text),
+    /// Arrow's perf protocol.
+    Perf,
+}
+
+/// Bytes given at the command line or in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Text {
+    Inline(String),
+    File(PathBuf),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused =
+            |why| format!("'{text}' {why}; write path:a/b, cmd:TEXT, ticket:TEXT or perf");
+        if text == "perf" {
+            return Ok(Self::Perf);
+        }
+        let (kind, rest) =
+            text.split_once(':').ok_or_else(|| refused("names no kind of source"))?;
+        if rest.is_empty() {
+            return Err(refused("is empty after its colon"));
+        }
+        match kind {
+            "path" => {
+                let components: Vec<String> = rest.split('/').map(str::to_owned).collect();
+                if components.iter().any(String::is_empty) {
+                    return Err(refused("has an empty component"));
+                }
+                Ok(Self::Path(components))
+            }
+            "cmd" => Ok(Self::Command(Text::of(rest))),
+            "ticket" => Ok(Self::Ticket(Text::of(rest))),
+            _ => Err(refused("names no kind of source")),
+        }
+    }
+}
+
+impl Text {
+    fn of(text: &str) -> Self {
+        match text.strip_prefix('@') {
+            Some(file) => Self::File(PathBuf::from(file)),
+            None => Self::Inline(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(components) => write!(f, "path:{}", components.join("/")),
+            Self::Command(text) => write!(f, "cmd:{text}"),
+            // A ticket may grant access to whoever holds it.
+            Self::Ticket(Text::Inline(_)) => write!(f, "ticket:<redacted>"),
+            Self::Ticket(text) => write!(f, "ticket:{text}"),
+            Self::Perf => write!(f, "perf"),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline(text) => write!(f, "{text}"),
+            Self::File(path) => write!(f, "@{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_read_back_as_they_are_written() {
+        check("path:a/b", "path:a/b");
+        check("path:données 2024", "path:données 2024");
+        check(r#"cmd:{"dataset":"a:b"}"#, r#"cmd:{"dataset":"a:b"}"#);
+        check("cmd:@query.json", "cmd:@query.json");
+        check("perf", "perf");
+    }
+
+    #[test]
+    fn a_ticket_is_not_repeated_in_reports() {
+        check("ticket:opaque", "ticket:<redacted>");
+        check("ticket:@t.bin", "ticket:@t.bin");
+    }
+
+    #[test]
+    fn what_names_no_source_is_refused() {
+        let help = "; write path:a/b, cmd:TEXT, ticket:TEXT or perf";
+        check("taxi", &format!("'taxi' names no kind of source{help}"));
+        check("sql:select 1", &format!("'sql:select 1' names no kind of source{help}"));
+        check("path:", &format!("'path:' is empty after its colon{help}"));
+        check("path:a//b", &format!("'path:a//b' has an empty component{help}"));
+    }
+
+    fn check(text: &str, want: &str) {
+        let got = Source::from_str(text).map_or_else(|error| error, |s| s.to_string());
+        assert_eq!(got, want);
+    }
+}

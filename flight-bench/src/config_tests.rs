@@ -1,0 +1,91 @@
+//! Which options go together.
+
+use std::ffi::OsString;
+
+use super::*;
+use crate::cli;
+use crate::exit::Exit;
+
+#[test]
+fn defaults_are_one_connection_a_stream() {
+    let load = load("get --streams 8");
+    assert_eq!((load.streams, load.connections, load.repeats), (8, 8, 5));
+    assert!(load.threads >= 1 && load.threads <= 8);
+    let second = Duration::from_secs(1);
+    assert_eq!(load.extent, Extent::Window { warmup: second, duration: 3 * second });
+}
+
+#[test]
+fn a_run_ends_by_time_batches_or_passes() {
+    assert_eq!(load("get --batches 10k").extent, Extent::Batches(10_000));
+    assert_eq!(load("put --passes 2").extent, Extent::Passes(2));
+    let millis = Duration::from_millis;
+    let want = Extent::Window { warmup: millis(0), duration: millis(500) };
+    assert_eq!(load("get --duration 500ms --warmup 0s").extent, want);
+}
+
+#[test]
+fn numbers_out_of_bounds_are_refused_with_both() {
+    check("get --streams 0", "--streams 0 is outside 1 to 10000");
+    check("get --streams 4 --connections 5", "--connections 5 is outside 1 to 4");
+    check("get --streams 4 --threads 5", "--threads 5 is outside 1 to 4");
+    check("get --repeats 1001", "--repeats 1001 is outside 1 to 1000");
+    check("get --duration 0s", "--duration 0ns is too short to measure; give 10ms or more");
+    check("get --batches 0", "--batches 0 is outside 1");
+    check("put --pool 0", "--pool 0 is outside 1 to 4096");
+    check("put --inflight 0", "--inflight 0 is outside 1 to 65536");
+    check("put --message-bytes 1kB", "--message-bytes 1000 is outside 16384 to 67108864");
+    check("get --h2-stream-window 1kB", "--h2-stream-window 1000 is outside 65535 to 2147483647");
+}
+
+#[test]
+fn tls_options_need_a_target_that_speaks_tls() {
+    check("get --tls-ca ca.pem", "--tls-ca goes with a TARGET such as grpc+tls://HOST:PORT");
+    check(
+        "get grpc://h:1 --tls-insecure",
+        "--tls-insecure goes with TLS and TARGET grpc://h:1 is plaintext",
+    );
+    check("get grpc+tls://h:1 --tls-insecure", "accepted");
+}
+
+#[test]
+fn what_a_foreign_request_says_cannot_be_changed() {
+    check("get --source cmd:x --message-bytes 1MiB", "it goes with --source path:, not with cmd:x");
+    check("get --source ticket:x --verify checksum", "not with ticket:<redacted>");
+    check("get --source perf --batch-rows 100", "accepted");
+    check("put --source ticket:x", "--source ticket: is for get");
+    check("put --source perf --verify checksum", "which --source perf does not name");
+}
+
+#[test]
+fn a_started_server_and_a_running_one_exclude_each_other() {
+    check("quick grpc://h:1 --data d --dataset x", "--data is for the server that quick starts");
+    check("get grpc://h:1 --server-bin s", "--server-bin starts a server and TARGET grpc://h:1");
+}
+
+#[test]
+fn outputs_name_their_form() {
+    check("get --out r.csv", "--out r.csv has no form in its name; end it with .json or .txt");
+    check("get --out r.json", "accepted");
+    check("quick --format arrow", "--format arrow has one measurement and quick makes several");
+}
+
+fn config(line: &str) -> Result<Config, Stop> {
+    let words = std::iter::once("flight-bench").chain(line.split_whitespace());
+    Config::from_cli(cli::from(words.map(OsString::from)).expect("clap takes the line"))
+}
+
+fn load(line: &str) -> Load {
+    config(line).expect("options that go together").load
+}
+
+fn check(line: &str, want: &str) {
+    let got = match config(line) {
+        Ok(_) => "accepted".to_owned(),
+        Err(stop) => {
+            assert_eq!(stop.exit, Exit::Usage, "{line}");
+            stop.to_string()
+        }
+    };
+    assert!(got.contains(want), "{line:?} gave {got:?}");
+}

@@ -1,0 +1,77 @@
+//! What the bench refuses, waits for and keeps, in one place.
+
+use std::time::Duration;
+
+/// Streams of one run. Each holds a connection of its own unless told otherwise.
+pub(crate) const STREAMS_MAX: usize = 10_000;
+/// Worker threads of one run.
+pub(crate) const THREADS_MAX: usize = 1_024;
+/// Repeats of one run, and rounds of `quick`.
+pub(crate) const REPEATS_MAX: usize = 1_000;
+/// The longest window, warm-up or timeout.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The shortest window: below it, a window holds a handful of batches.
+pub(crate) const WINDOW_MIN: Duration = Duration::from_millis(10);
+/// Rows of a generated batch.
+pub(crate) const BATCH_ROWS_MAX: u64 = flight_sample::limits::BATCH_ROWS_MAX as u64;
+/// Distinct batches that are generated or sliced from a file.
+pub(crate) const POOL_MAX: usize = 4_096;
+/// Bytes of all generated batches: they stay in memory for the whole run.
+pub(crate) const POOL_BYTES_MAX: u64 = 4 << 30;
+/// Batches of one upload that wait for their acknowledgement.
+pub(crate) const INFLIGHT_MAX: usize = 65_536;
+/// Bytes of batches read from a file: they stay in memory for the whole run.
+pub(crate) const DATA_FILE_BYTES_MAX: u64 = 16 << 30;
+/// Rows of the sample that a child server makes.
+pub(crate) const SAMPLE_ROWS_MAX: u64 = 100_000_000;
+/// Records of one stream under Arrow's perf protocol.
+pub(crate) const PERF_RECORDS_MAX: u64 = 1 << 40;
+/// Endpoints of one plan; each costs a ticket in memory.
+pub(crate) const ENDPOINTS_MAX: usize = 65_536;
+/// Bytes of a `ticket:@FILE` or `cmd:@FILE`.
+pub(crate) const SOURCE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of an answer to a call that is not measured, such as a plan with its tickets.
+pub(crate) const CONTROL_BYTES_MAX: usize = 64 << 20;
+/// Dataset names shown when a server has several and none was chosen.
+pub(crate) const NAMES_SHOWN: usize = 5;
+/// Datasets read from ListFlights when none was chosen.
+pub(crate) const LISTED_FLIGHTS_MAX: usize = 1_000;
+
+/// Bytes of one upload before it is committed and the next begins (`--upload-bytes`).
+pub(crate) const UPLOAD_BYTES_DEFAULT: u64 = 256 << 20;
+/// `quick` measures the stream, not the disk: its uploads end with their window.
+pub(crate) const UPLOAD_BYTES_QUICK: u64 = 1 << 40;
+
+/// All streams must have moved a batch, or failed, this soon after they were opened.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a server may take to acknowledge the batch that asks whether it does.
+pub(crate) const ACK_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A call outside the measured part: planning, deleting, probing.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// A child server prints its ready line this soon.
+pub(crate) const CHILD_READY_TIMEOUT: Duration = Duration::from_secs(30);
+/// A child server ends this soon after its input is closed, else it is killed.
+pub(crate) const CHILD_STOP_TIMEOUT: Duration = Duration::from_secs(40);
+/// Bytes of a child's ready line.
+pub(crate) const READY_LINE_BYTES_MAX: u64 = 64 << 10;
+/// Bytes of a child's log that are shown when it fails.
+pub(crate) const LOG_TAIL_BYTES: usize = 2_000;
+
+/// First and last pause of a stream that failed, before it tries again.
+pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(20);
+pub(crate) const RETRY_LAST: Duration = Duration::from_secs(1);
+/// A stream that has to move a fixed number of batches gives up after so many failures in a row.
+pub(crate) const FAILURES_IN_A_ROW_MAX: u32 = 10;
+/// Distinct sentences kept for one error code.
+pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
+/// Bytes of an error sentence of a server that are kept and shown.
+pub(crate) const ERROR_SENTENCE_CHARS_MAX: usize = 400;
+
+/// The longest latency a histogram tells apart; longer ones count as this one.
+pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);
+/// Decimal digits that a histogram keeps.
+pub(crate) const LATENCY_DIGITS: u8 = 3;
+
+const _: () = assert!(RETRY_FIRST.as_nanos() < RETRY_LAST.as_nanos());
+const _: () = assert!(WINDOW_MIN.as_nanos() < DURATION_MAX.as_nanos());
+const _: () = assert!(POOL_MAX as u64 <= POOL_BYTES_MAX);

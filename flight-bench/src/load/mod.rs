@@ -1,0 +1,222 @@
+//! Runs one repeat: worker threads, the barrier, the window, and what they add up to.
+//!
+//! Each worker thread has a runtime of its own and owns its connections and streams; nothing moves
+//! between threads. Streams report once when they run. Then the window is set, and when it closes
+//! what still runs is cancelled: nothing is drained, and nothing in flight is credited.
+
+mod gate;
+mod get;
+mod link;
+mod put;
+mod stream;
+mod worker;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flight_net::client::Connector;
+use tokio::sync::oneshot;
+
+use crate::config::{Extent, Load};
+use crate::exit::Stop;
+use crate::limits;
+use crate::record::{Live, Metric, Recording};
+use crate::target::Plan;
+use crate::workload::Pool;
+use gate::Gate;
+
+pub(crate) use gate::Interrupt;
+
+/// Everything that a repeat needs; made before the clock starts, shared by all threads.
+pub(crate) struct Job {
+    pub(crate) connector: Connector,
+    pub(crate) load: Load,
+    pub(crate) work: JobWork,
+}
+
+pub(crate) enum JobWork {
+    Get(GetJob),
+    Put(PutJob),
+}
+
+/// What streams read.
+pub(crate) struct GetJob {
+    /// One for each source; stream `i` takes plan `i` modulo their number.
+    pub(crate) plans: Vec<Plan>,
+    pub(crate) max_message_bytes: usize,
+    pub(crate) check: GetCheck,
+}
+
+/// What is compared when a source was read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GetCheck {
+    Nothing,
+    /// Rows and schema with what the server announced.
+    Count,
+    /// Also every batch with the checksum that the server sent; not for measured repeats.
+    Checksum,
+}
+
+/// What streams write.
+pub(crate) struct PutJob {
+    pub(crate) pool: Arc<Pool>,
+    /// The encoded descriptor of each stream's uploads.
+    pub(crate) descriptors: Vec<Vec<u8>>,
+    pub(crate) message_bytes: usize,
+    pub(crate) inflight: usize,
+    pub(crate) upload_bytes: u64,
+    pub(crate) acks: Acks,
+    /// Compare the rows that the server reports with those sent.
+    pub(crate) check_count: bool,
+}
+
+/// What a server acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Acks {
+    /// Each batch, by echoing its `app_metadata`.
+    PerBatch,
+    /// Whole uploads alone: they are credited when they are committed.
+    Final,
+}
+
+/// What one repeat measured.
+pub(crate) struct Repeat {
+    pub(crate) recording: Recording,
+    /// What rates are divided by.
+    pub(crate) elapsed: Duration,
+    /// From the first stream's end to the last one's, in a run that ends by itself.
+    pub(crate) tail: Option<Duration>,
+}
+
+impl Job {
+    pub(crate) fn metrics(&self) -> &'static [Metric] {
+        match &self.work {
+            JobWork::Get(_) => {
+                &[Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream]
+            }
+            JobWork::Put(_) => &[
+                Metric::Connect,
+                Metric::PutFirstAck,
+                Metric::PutAck,
+                Metric::PutWriteWait,
+                Metric::PutCommit,
+            ],
+        }
+    }
+
+    /// The window that the job has; absent where a repeat ends by itself. Uploads that are only
+    /// acknowledged as a whole end by themselves too, after the window's time.
+    fn window(&self) -> Option<(Duration, Duration)> {
+        let whole_uploads = matches!(&self.work, JobWork::Put(PutJob { acks: Acks::Final, .. }));
+        match self.load.extent {
+            Extent::Window { warmup, duration } if !whole_uploads => Some((warmup, duration)),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the job once, with new connections. `live` has a counter for each thread.
+///
+/// # Errors
+///
+/// No stream could move a batch, or some neither moved one nor failed in time. What was recorded
+/// until then comes with the error.
+pub(crate) async fn repeat(
+    job: &Arc<Job>,
+    live: &[Arc<Live>],
+    interrupt: &Interrupt,
+) -> (Repeat, Result<(), Stop>) {
+    let gate = Arc::new(Gate::new(job.load.streams));
+    let mut workers = Vec::with_capacity(job.load.threads);
+    for (thread, live) in live.iter().enumerate().take(job.load.threads) {
+        workers.push(worker::spawn(Arc::clone(job), Arc::clone(&gate), thread, Arc::clone(live)));
+    }
+    let outcome = tokio::select! {
+        outcome = conduct(job, &gate) => outcome,
+        () = interrupt.wait() => Err(Stop::interrupted()),
+        // Without a window, the run is over when all workers are.
+        () = gate.all_done() => Ok(()),
+    };
+    let ended = Instant::now();
+    gate.close(ended);
+    let mut recording = Recording::default();
+    let mut outcome = outcome;
+    for worker in workers {
+        match joined(worker).await {
+            Ok(part) => recording.merge(part),
+            Err(stop) => outcome = Err(stop),
+        }
+    }
+    let repeat = summed(job, &gate, recording, ended);
+    if outcome.is_ok() && gate.started_streams() == 0 {
+        let first = recording_sentence(&repeat.recording);
+        outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {first}")));
+    }
+    (repeat, outcome)
+}
+
+/// Waits until all streams run, sets the window and waits until it is over.
+async fn conduct(job: &Job, gate: &Gate) -> Result<(), Stop> {
+    match tokio::time::timeout(limits::START_TIMEOUT, gate.all_reported()).await {
+        Ok(()) if gate.started_streams() == 0 => return Ok(()),
+        Ok(()) => {}
+        Err(_) => {
+            let missing = gate.unreported_streams();
+            return Err(Stop::failed(anyhow::anyhow!(
+                "{missing} of {} streams moved no batch within {:?}; the server accepts calls and \
+                 sends nothing",
+                job.load.streams,
+                limits::START_TIMEOUT
+            )));
+        }
+    }
+    let now = Instant::now();
+    let Some((warmup, duration)) = job.window() else {
+        // The time at which senders of whole uploads stop; readers never look at it.
+        let stop = match job.load.extent {
+            Extent::Window { duration, .. } => Some(now + duration),
+            _ => None,
+        };
+        gate.open(now, None, stop);
+        return std::future::pending().await;
+    };
+    let (opens, closes) = (now + warmup, now + warmup + duration);
+    gate.open(opens, Some(closes), None);
+    tokio::time::sleep_until(closes.into()).await;
+    Ok(())
+}
+
+fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repeat {
+    let Some(opened) = gate.opened() else {
+        return Repeat { recording, elapsed: Duration::ZERO, tail: None };
+    };
+    if job.window().is_some() {
+        let closed = gate.closes().map_or(ended, |closes| closes.min(ended));
+        let elapsed = closed.saturating_duration_since(opened);
+        return Repeat { recording, elapsed, tail: None };
+    }
+    let done: Vec<Instant> = recording.streams.iter().filter_map(|s| s.done).collect();
+    let all = done.len() == recording.streams.len();
+    let (first, last) = (done.iter().min().copied(), done.iter().max().copied());
+    let last = if all { last.unwrap_or(ended) } else { ended };
+    let tail = if all { first.map(|first| last - first) } else { None };
+    Repeat { recording, elapsed: last.saturating_duration_since(opened), tail }
+}
+
+async fn joined(worker: oneshot::Receiver<Recording>) -> Result<Recording, Stop> {
+    worker.await.map_err(|_| {
+        Stop::failed(anyhow::anyhow!("a worker thread of this program died; please report it"))
+    })
+}
+
+/// The first failure of a recording, for people.
+fn recording_sentence(recording: &Recording) -> String {
+    let first = recording.errors.iter().next();
+    first.map_or_else(
+        || "nothing was reported".to_owned(),
+        |(code, errors)| {
+            let sentence = errors.sentences.first().map_or("", String::as_str);
+            format!("{code}: {sentence}")
+        },
+    )
+}

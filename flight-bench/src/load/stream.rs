@@ -1,0 +1,107 @@
+//! What every stream has, whichever way its batches go: its place in the run, and its failures.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::gate::Gate;
+use super::link::Link;
+use crate::limits::{FAILURES_IN_A_ROW_MAX, RETRY_FIRST, RETRY_LAST};
+use crate::record::{Failure, Recorder};
+
+pub(super) struct Stream {
+    pub(super) id: usize,
+    /// Its place among the streams of its thread.
+    pub(super) slot: usize,
+    pub(super) link: Rc<Link>,
+    pub(super) gate: Arc<Gate>,
+    recorder: Rc<RefCell<Recorder>>,
+    reported: Cell<bool>,
+    opened: Cell<bool>,
+    failures_in_a_row: Cell<u32>,
+}
+
+impl Stream {
+    pub(super) fn new(
+        id: usize,
+        slot: usize,
+        link: Rc<Link>,
+        recorder: Rc<RefCell<Recorder>>,
+        gate: Arc<Gate>,
+    ) -> Self {
+        let no = || Cell::new(false);
+        let failures_in_a_row = Cell::new(0);
+        Self { id, slot, link, gate, recorder, reported: no(), opened: no(), failures_in_a_row }
+    }
+
+    /// The thread's recorder; never held across an await.
+    pub(super) fn recorder(&self) -> RefMut<'_, Recorder> {
+        self.recorder.borrow_mut()
+    }
+
+    pub(super) fn shared_recorder(&self) -> &RefCell<Recorder> {
+        &self.recorder
+    }
+
+    /// Connects before the clock starts, and waits for the clock.
+    pub(super) async fn wait_for_the_clock(&self) {
+        loop {
+            match self.link.connection(&self.recorder).await {
+                Ok(_) => break self.started(),
+                Err(failure) => {
+                    if !self.failed(failure).await {
+                        break;
+                    }
+                }
+            }
+        }
+        self.gate.running().await;
+    }
+
+    /// Says that the stream runs; the first call counts.
+    pub(super) fn started(&self) {
+        self.failures_in_a_row.set(0);
+        self.report(true);
+    }
+
+    /// Notes that a call is about to be made, and counts all but the first.
+    pub(super) fn opening(&self) {
+        if self.opened.replace(true) {
+            self.recorder().reopened();
+        }
+    }
+
+    /// Counts a failure and waits before the next attempt, longer each time. `false` when a stream
+    /// that has a fixed amount to move should give up.
+    pub(super) async fn failed(&self, failure: Failure) -> bool {
+        let failures = self.failures_in_a_row.get() + 1;
+        self.failures_in_a_row.set(failures);
+        // A server that restarts between two repeats is waited for.
+        if !failure.is_transient() || failures >= FAILURES_IN_A_ROW_MAX {
+            self.report(false);
+        }
+        self.recorder().failed(failure);
+        let doubled = RETRY_FIRST.saturating_mul(1 << failures.min(16));
+        tokio::time::sleep(doubled.min(RETRY_LAST)).await;
+        failures < FAILURES_IN_A_ROW_MAX
+    }
+
+    /// The stream has nothing more to do.
+    pub(super) fn finished(&self) {
+        // A source without a single batch ends without having started.
+        self.report(true);
+        self.recorder().done(self.slot, Instant::now());
+        self.gate.stream_done();
+    }
+
+    pub(super) fn first(&self, took: Duration) {
+        self.recorder().first(self.slot, took);
+    }
+
+    fn report(&self, started: bool) {
+        if !self.reported.replace(true) {
+            self.gate.report(started);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! One worker thread: a runtime of its own, its connections, its streams, its recorder.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::{JoinSet, LocalSet};
+
+use super::gate::Gate;
+use super::link::Link;
+use super::stream::Stream;
+use super::{Job, JobWork, get, put};
+use crate::record::{Failure, Live, Recorder, Recording};
+
+/// Starts worker `thread`; what it recorded comes when the repeat is over.
+pub(super) fn spawn(
+    job: Arc<Job>,
+    gate: Arc<Gate>,
+    thread: usize,
+    live: Arc<Live>,
+) -> oneshot::Receiver<Recording> {
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let recording = work(&job, &gate, thread, live);
+        // The conductor waits for every worker; if it died, nobody wants the recording.
+        let _ = sender.send(recording);
+    });
+    receiver
+}
+
+fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Recording {
+    let streams = streams_of(job, thread);
+    let recorder = Recorder::new(gate.window(), live, job.metrics(), streams.iter().copied());
+    let recorder = Rc::new(RefCell::new(recorder));
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            // Out of file descriptors, as a rule.
+            for _ in &streams {
+                gate.report(false);
+                gate.stream_done();
+            }
+            let sentence = format!("a worker thread cannot start its runtime: {error}");
+            recorder.borrow_mut().failed(Failure::new("CONNECT", sentence));
+            return take(recorder);
+        }
+    };
+    {
+        let tasks = LocalSet::new();
+        tasks.block_on(&runtime, run(job, gate, &streams, &recorder));
+        // Dropped here with all that still runs: streams are reset and connections closed.
+    }
+    drop(runtime);
+    take(recorder)
+}
+
+async fn run(
+    job: &Arc<Job>,
+    gate: &Arc<Gate>,
+    streams: &[(usize, usize)],
+    recorder: &Rc<RefCell<Recorder>>,
+) {
+    let mut links: Vec<(usize, Rc<Link>)> = Vec::new();
+    let mut tasks = JoinSet::new();
+    for (slot, (id, connection)) in streams.iter().copied().enumerate() {
+        let known = links.iter().find(|(index, _)| *index == connection);
+        let link = match known {
+            Some((_, link)) => Rc::clone(link),
+            None => {
+                let link = Rc::new(Link::new(job.connector.clone()));
+                links.push((connection, Rc::clone(&link)));
+                link
+            }
+        };
+        let stream = Stream::new(id, slot, link, Rc::clone(recorder), Arc::clone(gate));
+        let job = Arc::clone(job);
+        tasks.spawn_local(async move {
+            match &job.work {
+                JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
+                JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
+            }
+            stream.finished();
+        });
+    }
+    let all = async {
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                // A fault of this program: let it end the thread, which the conductor sees.
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+    };
+    tokio::select! {
+        () = all => {}
+        () = gate.over() => {}
+    }
+}
+
+/// The streams of a thread as (id, connection): a connection belongs to one thread.
+fn streams_of(job: &Job, thread: usize) -> Vec<(usize, usize)> {
+    let load = &job.load;
+    let with_connection = |id| (id, id % load.connections);
+    let mine = |(_, connection): &(usize, usize)| connection % load.threads == thread;
+    (0..load.streams).map(with_connection).filter(mine).collect()
+}
+
+fn take(recorder: Rc<RefCell<Recorder>>) -> Recording {
+    let recorder = Rc::into_inner(recorder).expect("the streams are gone, and their shares too");
+    recorder.into_inner().into_recording()
+}

@@ -1,0 +1,29 @@
+//! Counters that the progress display reads while a run goes on.
+//!
+//! A worker writes only its own, with relaxed atomics on a cache line of its own, so that being
+//! watched costs the run nothing that can be measured.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What one worker thread has moved since it began, warm-up included.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Live {
+    bytes: AtomicU64,
+    batches: AtomicU64,
+}
+
+impl Live {
+    pub(crate) fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.batches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn batches(&self) -> u64 {
+        self.batches.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,64 @@
+//! The names of the latencies that are measured, and what each runs from and to.
+//!
+//! There is never a bare "latency": waiting for a stream, a round trip and a commit are different
+//! things.
+
+/// A latency, recorded in nanoseconds of a monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Metric {
+    Connect,
+    GetFirstBatch,
+    GetWait,
+    GetStream,
+    PutFirstAck,
+    PutAck,
+    PutWriteWait,
+    PutCommit,
+}
+
+impl Metric {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Connect,
+        Self::GetFirstBatch,
+        Self::GetWait,
+        Self::GetStream,
+        Self::PutFirstAck,
+        Self::PutAck,
+        Self::PutWriteWait,
+        Self::PutCommit,
+    ];
+
+    /// The stable id under which it stands in reports.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::GetFirstBatch => "get.ttfb",
+            Self::GetWait => "get.wait",
+            Self::GetStream => "get.stream",
+            Self::PutFirstAck => "put.first_ack",
+            Self::PutAck => "put.ack",
+            Self::PutWriteWait => "put.write_wait",
+            Self::PutCommit => "put.commit",
+        }
+    }
+
+    /// From where to where it runs.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Connect => "socket to ready HTTP/2 connection, TLS handshake included",
+            Self::GetFirstBatch => "DoGet called to first batch decoded",
+            Self::GetWait => "blocked until the next batch came (a closed loop: not a latency)",
+            Self::GetStream => "DoGet called to end of stream",
+            Self::PutFirstAck => "DoPut called to first acknowledgement",
+            Self::PutAck => "batch handed over to its acknowledgement",
+            Self::PutWriteWait => "blocked while the transport took the batch",
+            Self::PutCommit => "end of upload sent to the server's final answer",
+        }
+    }
+
+    /// Whether it is recorded outside the window too: there are few such events, and most of them
+    /// fall before the window opens.
+    pub(crate) fn counts_outside_window(self) -> bool {
+        matches!(self, Self::Connect | Self::GetFirstBatch | Self::PutFirstAck)
+    }
+}

@@ -1,0 +1,20 @@
+//! What is measured: named metrics, windows, and one recorder per worker thread.
+//!
+//! Recording an event is all that a hot loop does besides its work: no lock, no allocation, no
+//! formatting. Percentiles are read once, after the run.
+
+mod error;
+mod live;
+mod metric;
+mod recorder;
+mod summary;
+mod window;
+
+pub(crate) use error::{ErrorTally, Errors, Failure};
+pub(crate) use live::Live;
+pub(crate) use metric::Metric;
+#[cfg(test)]
+pub(crate) use recorder::Counts;
+pub(crate) use recorder::{Recorder, Recording, StreamCounts, Transfer};
+pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES};
+pub(crate) use window::Window;

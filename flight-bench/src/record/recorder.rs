@@ -1,0 +1,204 @@
+//! The recorder of one worker thread, and what threads' recordings add up to.
+//!
+//! Memory grows with threads and streams, never with time: a histogram per metric and thread,
+//! counters per stream.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{ErrorTally, Failure, Latencies, Live, Metric, Window};
+
+/// Written by one worker thread; nobody else sees it until the thread is done.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    window: Arc<Window>,
+    live: Arc<Live>,
+    recording: Recording,
+}
+
+/// What was recorded: by one thread, or by several once merged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recording {
+    pub(crate) counts: Counts,
+    pub(crate) latencies: Latencies,
+    pub(crate) errors: ErrorTally,
+    pub(crate) streams: Vec<StreamCounts>,
+}
+
+/// Totals. `transfer` counts what completed inside the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) transfer: Transfer,
+    /// Streams or uploads opened after the first of each stream, within the window or not.
+    pub(crate) reopens: u64,
+    /// Connections made after a connection was lost.
+    pub(crate) reconnects: u64,
+}
+
+/// An amount of data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub(crate) batches: u64,
+    pub(crate) rows: u64,
+    /// Bytes of the Arrow arrays, uncompressed.
+    pub(crate) logical_bytes: u64,
+    /// Bytes of Flight messages: header, `app_metadata` and body; without gRPC's and HTTP/2's.
+    pub(crate) encoded_bytes: u64,
+}
+
+/// What one stream did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamCounts {
+    pub(crate) id: usize,
+    pub(crate) connection: usize,
+    pub(crate) transfer: Transfer,
+    /// Until its first batch (get) or acknowledgement (put).
+    pub(crate) first_ns: Option<u64>,
+    /// When the stream had moved all it had to, in a run that ends by itself.
+    pub(crate) done: Option<Instant>,
+}
+
+impl Transfer {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.batches += other.batches;
+        self.rows += other.rows;
+        self.logical_bytes += other.logical_bytes;
+        self.encoded_bytes += other.encoded_bytes;
+    }
+}
+
+impl Recorder {
+    /// A recorder with room for `metrics` and `streams`, given as (id, connection).
+    pub(crate) fn new(
+        window: Arc<Window>,
+        live: Arc<Live>,
+        metrics: &[Metric],
+        streams: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
+        let stream = |(id, connection)| StreamCounts {
+            id,
+            connection,
+            transfer: Transfer::default(),
+            first_ns: None,
+            done: None,
+        };
+        let recording = Recording {
+            counts: Counts::default(),
+            latencies: Latencies::with_room_for(metrics),
+            errors: ErrorTally::default(),
+            streams: streams.into_iter().map(stream).collect(),
+        };
+        Self { window, live, recording }
+    }
+
+    /// Credits `amount` to the stream in this slot, if `at` lies in the window.
+    pub(crate) fn transferred(&mut self, slot: usize, amount: Transfer, at: Instant) {
+        self.live.add(amount.logical_bytes);
+        if self.window.contains(at) {
+            self.recording.counts.transfer.add(amount);
+            self.recording.streams[slot].transfer.add(amount);
+        }
+    }
+
+    /// Records a latency that ended `at`.
+    pub(crate) fn latency(&mut self, metric: Metric, took: Duration, at: Instant) {
+        if metric.counts_outside_window() || self.window.contains(at) {
+            self.recording.latencies.record(metric, took);
+        }
+    }
+
+    /// Notes how long the stream in this slot took to its first batch; later ones do not count.
+    pub(crate) fn first(&mut self, slot: usize, took: Duration) {
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.recording.streams[slot].first_ns.get_or_insert(nanos);
+    }
+
+    pub(crate) fn done(&mut self, slot: usize, at: Instant) {
+        self.recording.streams[slot].done = Some(at);
+    }
+
+    pub(crate) fn reopened(&mut self) {
+        self.recording.counts.reopens += 1;
+    }
+
+    pub(crate) fn reconnected(&mut self) {
+        self.recording.counts.reconnects += 1;
+    }
+
+    pub(crate) fn failed(&mut self, failure: Failure) {
+        self.recording.errors.add(failure);
+    }
+
+    pub(crate) fn into_recording(self) -> Recording {
+        self.recording
+    }
+}
+
+impl Recording {
+    /// Adds what another thread recorded; streams stay in the order of their ids.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.counts.transfer.add(other.counts.transfer);
+        self.counts.reopens += other.counts.reopens;
+        self.counts.reconnects += other.counts.reconnects;
+        self.latencies.merge(&other.latencies);
+        self.errors.merge(&other.errors);
+        self.streams.extend(other.streams);
+        self.streams.sort_by_key(|stream| stream.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: Transfer = Transfer { batches: 1, rows: 10, logical_bytes: 80, encoded_bytes: 99 };
+
+    #[test]
+    fn only_what_completes_in_the_window_is_credited() {
+        let got = record(&[50, 100, 150, 199, 200, 250]);
+        assert_eq!(got.counts.transfer.batches, 3);
+        assert_eq!(got.counts.transfer.rows, 30);
+        assert_eq!(got.streams[0].transfer, got.counts.transfer);
+        assert_eq!(got.latencies.count(Metric::GetWait), 3);
+    }
+
+    #[test]
+    fn first_batches_and_connections_count_whenever_they_happen() {
+        let got = record(&[50]);
+        assert_eq!(got.counts.transfer, Transfer::default());
+        assert_eq!(got.latencies.count(Metric::GetFirstBatch), 1);
+        assert_eq!(got.streams[0].first_ns, Some(1_000_000));
+    }
+
+    #[test]
+    fn threads_add_up_and_streams_keep_their_order() {
+        let mut all = Recording::default();
+        for (id, batches) in [(2, 2), (0, 1), (1, 3)] {
+            let mut one = record(&vec![150; batches]);
+            one.streams[0].id = id;
+            all.merge(one);
+        }
+        assert_eq!(all.counts.transfer.batches, 6);
+        let per_stream: Vec<_> = all.streams.iter().map(|s| (s.id, s.transfer.batches)).collect();
+        assert_eq!(per_stream, [(0, 1), (1, 3), (2, 2)]);
+        assert_eq!(all.latencies.count(Metric::GetWait), 6);
+    }
+
+    /// One stream that completes a batch at each of these milliseconds; the window is [100, 200).
+    fn record(batches_ms: &[u64]) -> Recording {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let window = Arc::new(Window::unset(origin));
+        window.set(at(100), Some(at(200)));
+        let metrics = [Metric::GetFirstBatch, Metric::GetWait];
+        let mut recorder = Recorder::new(window, Arc::default(), &metrics, [(0, 0)]);
+        let millisecond = Duration::from_millis(1);
+        recorder.latency(Metric::GetFirstBatch, millisecond, at(batches_ms[0]));
+        recorder.first(0, millisecond);
+        for ms in batches_ms {
+            recorder.transferred(0, BATCH, at(*ms));
+            recorder.latency(Metric::GetWait, millisecond, at(*ms));
+        }
+        recorder.into_recording()
+    }
+}

@@ -1,0 +1,234 @@
+//! The JSON document of a run, `flight-bench.run/1`; docs/flight-bench.run.schema.json describes it.
+//!
+//! Names carry units. What is unknown or was not measured is null: there is no NaN, no infinity and
+//! no number that stands for "none".
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::results::{Measured, Results, Variant};
+use crate::load::Acks;
+use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, StreamCounts};
+
+const SCHEMA: &str = "flight-bench.run/1";
+
+pub(super) fn render(results: &Results) -> String {
+    let mut text = serde_json::to_string_pretty(&document(results))
+        .expect("a document of strings, numbers and lists is always JSON");
+    text.push('\n');
+    text
+}
+
+fn document(results: &Results) -> Value {
+    let repeats: Vec<Value> = results
+        .variants
+        .iter()
+        .flat_map(|variant| variant.measured.iter().map(|one| repeat(variant, one)))
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "id": results.id,
+        "started": OffsetDateTime::from(results.started).format(&Rfc3339).ok(),
+        "complete": results.outcome.complete,
+        "exit": results.outcome.exit.code(),
+        "error": results.outcome.error,
+        "tool": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+            "allocator": "mimalloc",
+        },
+        "config": results.record,
+        "target": results.server,
+        "env": { "host": results.host },
+        "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
+        "repeats": repeats,
+        "summary": results.summary(),
+        "verify": results.verify,
+        "warnings": results.warnings,
+    })
+}
+
+fn variant(variant: &Variant) -> Value {
+    json!({
+        "id": variant.id(),
+        "workload": variant.workload.name(),
+        "transport": variant.transport,
+        "url": variant.url,
+        "tls": variant.tls,
+        "acks": variant.acks.map(|acks| match acks {
+            Acks::PerBatch => "batch",
+            Acks::Final => "final",
+        }),
+        "latency": latencies(&variant.latencies()),
+    })
+}
+
+fn repeat(variant: &Variant, measured: &Measured) -> Value {
+    let repeat = &measured.repeat;
+    let counts = repeat.recording.counts;
+    json!({
+        "i": measured.round,
+        "order": measured.order,
+        "variant": variant.id(),
+        "complete": measured.complete,
+        "window_ns": nanos(repeat.elapsed),
+        "tail_ns": repeat.tail.map(nanos),
+        "errors": errors(&repeat.recording.errors),
+        "counts": {
+            "batches": counts.transfer.batches,
+            "rows": counts.transfer.rows,
+            "logical_bytes": counts.transfer.logical_bytes,
+            "encoded_bytes": counts.transfer.encoded_bytes,
+            "wire_bytes": null,
+            "reopens": counts.reopens,
+            "reconnects": counts.reconnects,
+        },
+        "latency": latencies(&repeat.recording.latencies),
+        "streams": repeat.recording.streams.iter().map(stream).collect::<Vec<_>>(),
+    })
+}
+
+fn stream(stream: &StreamCounts) -> Value {
+    json!({
+        "id": stream.id,
+        "conn": stream.connection,
+        "batches": stream.transfer.batches,
+        "bytes": stream.transfer.logical_bytes,
+        "first_ns": stream.first_ns,
+    })
+}
+
+fn errors(errors: &ErrorTally) -> Value {
+    let entry = |(code, errors): (&'static str, &crate::record::Errors)| {
+        (code, json!({ "count": errors.count, "examples": errors.sentences }))
+    };
+    json!(errors.iter().map(entry).collect::<BTreeMap<_, _>>())
+}
+
+fn latencies(latencies: &Latencies) -> Value {
+    let figures = |metric: Metric| {
+        let summary = latencies.summary(metric)?;
+        let mut value = json!({
+            "n": summary.count,
+            "min_ns": summary.min_ns,
+            "mean_ns": summary.mean_ns,
+            "max_ns": summary.max_ns,
+            "hdr_v2": latencies.histogram(metric).and_then(exchange_format),
+        });
+        for ((name, _), nanos) in PERCENTILES.iter().zip(summary.percentiles_ns) {
+            // p99.9 stands as p999_ns: a dot would read as a path.
+            value[format!("{}_ns", name.replace('.', ""))] = json!(nanos);
+        }
+        Some((metric.id(), value))
+    };
+    json!(Metric::ALL.into_iter().filter_map(figures).collect::<BTreeMap<_, _>>())
+}
+
+/// The V2 form of HdrHistogram, deflated, in base64: what its tools exchange.
+fn exchange_format(histogram: &Histogram<u64>) -> Option<String> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).ok()?;
+    Some(STANDARD.encode(bytes))
+}
+
+fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::record::Failure;
+    use crate::report::results::Workload;
+    use crate::report::results::tests::{results, single, six_rows};
+
+    #[test]
+    fn a_run_follows_its_schema() {
+        check(&single(Workload::Get));
+        check(&single(Workload::Put));
+        check(&six_rows());
+    }
+
+    #[test]
+    fn a_run_that_failed_before_anything_was_measured_follows_it_too() {
+        let mut nothing = results(&[]);
+        nothing.server = None;
+        nothing.outcome.exit = Exit::Unreachable;
+        nothing.outcome.complete = false;
+        nothing.outcome.error = Some("cannot reach grpc://127.0.0.1:1".to_owned());
+        let document = check(&nothing);
+        assert_eq!(document["exit"], 5);
+        assert_eq!(document["repeats"], json!([]));
+    }
+
+    #[test]
+    fn zero_batches_give_nulls_and_no_latency() {
+        let mut empty = single(Workload::Get);
+        for measured in &mut empty.variants[0].measured {
+            measured.repeat.recording.counts.transfer = crate::record::Transfer::default();
+            measured.repeat.recording.latencies = Latencies::default();
+        }
+        let document = check(&empty);
+        let rate = &document["summary"]["get.bytes_per_s"];
+        assert_eq!((&rate["est"], &rate["median"]), (&Value::Null, &json!(0.0)));
+        assert_eq!(document["variants"][0]["latency"], json!({}));
+    }
+
+    #[test]
+    fn failures_stand_beside_the_counts() {
+        let mut failed = single(Workload::Get);
+        let errors = &mut failed.variants[0].measured[0].repeat.recording.errors;
+        errors.add(Failure::new("NOT_FOUND", "no such ticket"));
+        let document = check(&failed);
+        let want = json!({"NOT_FOUND": {"count": 1, "examples": ["no such ticket"]}});
+        assert_eq!(document["repeats"][0]["errors"], want);
+    }
+
+    #[test]
+    fn a_histogram_reads_back_from_the_document() {
+        let document = check(&single(Workload::Get));
+        let text = document["variants"][0]["latency"]["get.wait"]["hdr_v2"].as_str();
+        let bytes = STANDARD.decode(text.expect("a histogram")).expect("base64");
+        let histogram: Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .expect("V2, deflated");
+        assert_eq!(histogram.len(), 5000);
+    }
+
+    #[test]
+    fn what_departs_from_the_schema_is_found() {
+        let mut document = check(&single(Workload::Get));
+        for (key, wrong) in [("schema", json!("other/1")), ("complete", json!("yes"))] {
+            let right = document[key].take();
+            document[key] = wrong;
+            assert!(!validator().is_valid(&document), "{key} was not looked at");
+            document[key] = right;
+        }
+    }
+
+    fn check(results: &Results) -> Value {
+        let text = render(results);
+        // serde_json takes no NaN and no infinity, as strict JSON wants.
+        let document: Value = serde_json::from_str(&text).expect("one JSON document");
+        let errors: Vec<String> = validator()
+            .iter_errors(&document)
+            .map(|e| format!("{}: {e}", e.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        document
+    }
+
+    fn validator() -> jsonschema::Validator {
+        let schema = include_str!("../../../docs/flight-bench.run.schema.json");
+        let schema = serde_json::from_str(schema).expect("the schema is JSON");
+        jsonschema::validator_for(&schema).expect("the schema is a JSON Schema")
+    }
+}

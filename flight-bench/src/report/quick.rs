@@ -1,0 +1,184 @@
+//! The table of `quick`: six rows side by side, within 100 columns.
+
+use comfy_table::{CellAlignment, Table};
+
+use super::figures::{amount, megabytes, nanos, or_dash};
+use super::results::{Results, Statistic, Variant, Workload};
+use super::text::{counted, ending, errors, line, parts, plan, server, tls};
+use crate::record::{LatencySummary, Metric, PERCENTILES};
+
+pub(super) fn render(results: &Results) -> String {
+    let mut out = String::new();
+    let record = &results.record;
+    parts(
+        &mut out,
+        &[
+            format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
+            "quick".to_owned(),
+            record.sources.join(", "),
+            counted(record.streams, "stream"),
+            counted(record.threads, "thread"),
+            plan(results),
+        ],
+    );
+    parts(&mut out, &[server(results)]);
+    line(&mut out, "");
+    line(&mut out, &table(results));
+    line(&mut out, "");
+    foot(&mut out, results);
+    out
+}
+
+fn table(results: &Results) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header([
+        "",
+        "MB/s\nmedian",
+        "MB/s\nrange",
+        "batches\n/s",
+        "first\nbatch",
+        "wait|ack\np50",
+        "wait|ack\np99",
+        "of plaintext\n95 % interval",
+    ]);
+    for variant in &results.variants {
+        table.add_row(row(results, variant));
+    }
+    let last = table.column_count() - 1;
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == last { 0 } else { 2 }));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+fn row(results: &Results, variant: &Variant) -> Vec<String> {
+    let summary = results.summary();
+    let of = |name: &str| {
+        let id = format!("{}.{name}@{}", variant.workload.name(), variant.transport);
+        summary.get(&id).cloned()
+    };
+    let bytes = of("bytes_per_s");
+    let range = bytes.as_ref().and_then(|s| {
+        let (min, max) = (s.min?, s.max?);
+        (s.n > 1).then(|| format!("{}–{}", megabytes(min), megabytes(max)))
+    });
+    let (first, latency, word) = match variant.workload {
+        Workload::Get => (Metric::GetFirstBatch, Metric::GetWait, "wait"),
+        Workload::Put => (Metric::PutFirstAck, Metric::PutAck, "ack"),
+    };
+    let latencies = variant.latencies();
+    let quantile = |summary: Option<&LatencySummary>, name: &str| {
+        let index = PERCENTILES.iter().position(|(known, _)| *known == name)?;
+        summary?.percentiles_ns[index].map(|value| nanos(value as f64))
+    };
+    let waits = latencies.summary(latency);
+    let named = |text: String| format!("{word} {text}");
+    let ratio = results.ratio_to_plain(variant).and_then(|(_, ratio)| ratio_cell(&ratio));
+    vec![
+        format!("{} {}", variant.workload.call(), variant.label),
+        or_dash(bytes.as_ref().and_then(|s| s.median).map(megabytes)),
+        or_dash(range),
+        or_dash(of("batches_per_s").and_then(|s| s.median).map(amount)),
+        or_dash(quantile(latencies.summary(first).as_ref(), "p50")),
+        or_dash(quantile(waits.as_ref(), "p50").map(named)),
+        or_dash(quantile(waits.as_ref(), "p99")),
+        or_dash(ratio),
+    ]
+}
+
+/// `0.61× [0.58, 0.64]`.
+fn ratio_cell(ratio: &Statistic) -> Option<String> {
+    let est = ratio.est?;
+    Some(match (ratio.lo, ratio.hi) {
+        (Some(lo), Some(hi)) => format!("{est:.2}× [{lo:.2}, {hi:.2}]"),
+        _ => format!("{est:.2}×"),
+    })
+}
+
+fn foot(out: &mut String, results: &Results) {
+    // DoGet and DoPut agree on the same things.
+    for variant in results.variants.iter().filter(|variant| variant.workload == Workload::Get) {
+        tls(out, variant);
+    }
+    line(
+        out,
+        "MB/s: 10^6 bytes of Arrow arrays, by wall time. wait: DoGet blocked until the next batch \
+         came\n(a closed loop: not a latency). ack: DoPut batch handed over to its \
+         acknowledgement.\nfirst batch: call to first batch (get) or first acknowledgement (put), \
+         p50. The share of\nplaintext is taken within each round, so that drift of the machine \
+         cancels out.",
+    );
+    for variant in results.variants.iter().filter(|variant| variant.errors() > 0) {
+        let tally = variant.merged().errors;
+        line(out, &format!("errors of {}: {}", variant.id(), errors(&tally)));
+    }
+    for warning in &results.warnings {
+        line(out, &format!("! {warning}"));
+    }
+    ending(out, results);
+    line(
+        out,
+        "next: flight-bench get --streams 8 --duration 10s · flight-bench put --data-file FILE\n      \
+         flight-bench get grpc://HOST:PORT --source path:NAME",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::results::tests::six_rows;
+
+    #[test]
+    fn six_rows_fit_100_columns() {
+        let text = render(&six_rows());
+        check(
+            &text,
+            &[
+                "DoGet plaintext",
+                "DoPut TLS RSA-4096",
+                "0.50× [0.50, 0.50]",
+                "131–131",
+                "wait 500 µs",
+                "ack 500 µs",
+                "TLS RSA-4096 · certificate EC P-256 · TLS 1.3 · TLS13_AES_128_GCM_SHA256 · X25519",
+                "5 rounds of 1s after 300ms of warm-up",
+                "next: flight-bench get",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_widest_figures_fit_too() {
+        let mut results = six_rows();
+        for variant in &mut results.variants {
+            for (round, measured) in variant.measured.iter_mut().enumerate() {
+                let counts = &mut measured.repeat.recording.counts.transfer;
+                counts.logical_bytes = 93_456_000_000 + round as u64 * 1_000_000_000;
+                counts.batches = 99_999;
+            }
+        }
+        check(&render(&results), &["95456", "93456–97456"]);
+    }
+
+    #[test]
+    fn a_row_without_a_repeat_has_dashes_and_no_figures() {
+        let mut results = six_rows();
+        results.variants[1].measured.clear();
+        let text = render(&results);
+        let row = text.lines().find(|line| line.starts_with("DoGet TLS")).expect("the row");
+        assert!(!row.contains("MB") && row.matches('–').count() == 7, "{row}");
+    }
+
+    fn check(text: &str, wants: &[&str]) {
+        for want in wants {
+            assert!(text.contains(want), "{want:?} is missing in:\n{text}");
+        }
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        }
+    }
+}

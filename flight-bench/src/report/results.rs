@@ -1,0 +1,302 @@
+//! What a run found: its configuration, its variants and their repeats, and how it ended.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
+use super::Host;
+use crate::config::Extent;
+use crate::exit::Exit;
+use crate::load::{Acks, Repeat};
+use crate::record::{Latencies, Recording, Transfer};
+use crate::stats;
+use crate::target::TlsSide;
+
+/// Everything that reports are made of.
+pub(crate) struct Results {
+    pub(crate) id: String,
+    pub(crate) started: SystemTime,
+    pub(crate) record: RunRecord,
+    pub(crate) server: Option<ServerRecord>,
+    pub(crate) host: Host,
+    /// In the order of the table.
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) verify: Option<VerifyRecord>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) outcome: Outcome,
+}
+
+/// The configuration of the run, as far as it may be told: secrets are not part of it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct RunRecord {
+    pub(crate) command: &'static str,
+    pub(crate) streams: usize,
+    pub(crate) connections: usize,
+    pub(crate) threads: usize,
+    /// Each stream moves as fast as it can.
+    pub(crate) model: &'static str,
+    pub(crate) sources: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) extent: ExtentRecord,
+    pub(crate) repeats: usize,
+    pub(crate) batch_rows: Option<u64>,
+    pub(crate) message_bytes: Option<u64>,
+    pub(crate) max_message_bytes: u64,
+    pub(crate) records_per_stream: Option<u64>,
+    pub(crate) pool: Option<u64>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) inflight: Option<usize>,
+    pub(crate) upload_bytes: Option<u64>,
+    pub(crate) verify: &'static str,
+}
+
+/// When a repeat ends; what does not apply is null.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct ExtentRecord {
+    pub(crate) warmup_ns: Option<u64>,
+    pub(crate) window_ns: Option<u64>,
+    pub(crate) batches: Option<u64>,
+    pub(crate) passes: Option<u64>,
+}
+
+/// The server, as far as it is known.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ServerRecord {
+    /// `child` (started by this run) or `given`.
+    pub(crate) kind: &'static str,
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) pid: Option<u32>,
+}
+
+/// One row: a workload over one transport.
+pub(crate) struct Variant {
+    pub(crate) workload: Workload,
+    /// `plain`, `tls`, or in quick `tls-ec` and `tls-rsa`.
+    pub(crate) transport: &'static str,
+    /// For people: `plaintext`, `TLS EC P-256`.
+    pub(crate) label: String,
+    pub(crate) url: String,
+    pub(crate) tls: Option<TlsSide>,
+    /// How the server acknowledges uploads.
+    pub(crate) acks: Option<Acks>,
+    pub(crate) measured: Vec<Measured>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workload {
+    Get,
+    Put,
+}
+
+/// One repeat of one variant.
+pub(crate) struct Measured {
+    /// The round, and the place among the variants of that round.
+    pub(crate) round: usize,
+    pub(crate) order: usize,
+    pub(crate) repeat: Repeat,
+    /// Whether it ran to its end.
+    pub(crate) complete: bool,
+}
+
+/// What a check of the content found.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct VerifyRecord {
+    pub(crate) method: &'static str,
+    pub(crate) batches: u64,
+    pub(crate) rows: u64,
+    pub(crate) equal: bool,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Outcome {
+    pub(crate) exit: Exit,
+    /// Why it stopped early or failed.
+    pub(crate) error: Option<String>,
+    /// Whether all that was asked for was measured.
+    pub(crate) complete: bool,
+}
+
+impl From<Extent> for ExtentRecord {
+    fn from(extent: Extent) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).ok();
+        let none = Self { warmup_ns: None, window_ns: None, batches: None, passes: None };
+        match extent {
+            Extent::Window { warmup, duration } => {
+                Self { warmup_ns: nanos(warmup), window_ns: nanos(duration), ..none }
+            }
+            Extent::Batches(batches) => Self { batches: Some(batches), ..none },
+            Extent::Passes(passes) => Self { passes: Some(passes), ..none },
+        }
+    }
+}
+
+impl Workload {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Put => "put",
+        }
+    }
+
+    /// As the Flight specification writes the call.
+    pub(crate) fn call(self) -> &'static str {
+        match self {
+            Self::Get => "DoGet",
+            Self::Put => "DoPut",
+        }
+    }
+}
+
+impl Variant {
+    /// `get.plain`.
+    pub(crate) fn id(&self) -> String {
+        format!("{}.{}", self.workload.name(), self.transport)
+    }
+
+    /// A rate of each complete repeat, in the order of rounds.
+    pub(crate) fn rates(&self, amount: impl Fn(&Transfer) -> u64) -> Vec<f64> {
+        let complete = self.measured.iter().filter(|measured| measured.complete);
+        complete.map(|measured| measured.rate(&amount)).collect()
+    }
+
+    /// All repeats added up: histograms by addition, never by averaging percentiles.
+    pub(crate) fn merged(&self) -> Recording {
+        let mut all = Recording::default();
+        for measured in &self.measured {
+            all.merge(measured.repeat.recording.clone());
+        }
+        all
+    }
+
+    pub(crate) fn latencies(&self) -> Latencies {
+        let mut all = Latencies::default();
+        for measured in &self.measured {
+            all.merge(&measured.repeat.recording.latencies);
+        }
+        all
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.measured.iter().map(|measured| measured.repeat.elapsed).sum()
+    }
+
+    pub(crate) fn errors(&self) -> u64 {
+        self.measured.iter().map(|measured| measured.repeat.recording.errors.total()).sum()
+    }
+}
+
+impl Measured {
+    pub(crate) fn megabytes_per_s(&self) -> f64 {
+        self.rate(|amount| amount.logical_bytes) / 1e6
+    }
+
+    /// Per second of the window, all streams together; 0 without a window.
+    fn rate(&self, amount: impl Fn(&Transfer) -> u64) -> f64 {
+        let seconds = self.repeat.elapsed.as_secs_f64();
+        let amount = amount(&self.repeat.recording.counts.transfer) as f64;
+        if seconds > 0.0 { amount / seconds } else { 0.0 }
+    }
+}
+
+/// A figure over repeats; every number is finite or absent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Statistic {
+    pub(crate) est: Option<f64>,
+    pub(crate) lo: Option<f64>,
+    pub(crate) hi: Option<f64>,
+    pub(crate) median: Option<f64>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    pub(crate) n: usize,
+    pub(crate) cv: Option<f64>,
+    pub(crate) unit: &'static str,
+    pub(crate) better: &'static str,
+}
+
+impl Statistic {
+    fn of(values: &[f64], unit: &'static str, estimate: Option<stats::Estimate>) -> Self {
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        Self {
+            est: estimate.map(|estimate| estimate.value),
+            lo: interval.map(|(lo, _)| lo),
+            hi: interval.map(|(_, hi)| hi),
+            median: stats::median(values),
+            min: values.iter().copied().reduce(f64::min),
+            max: values.iter().copied().reduce(f64::max),
+            n: values.len(),
+            cv: stats::coefficient_of_variation(values),
+            unit,
+            better: "higher",
+        }
+    }
+}
+
+impl Results {
+    /// Figures over repeats, by stable id: `get.bytes_per_s`; in quick `get.bytes_per_s@tls-ec`
+    /// and `get.bytes_per_s@tls-ec/plain`.
+    pub(crate) fn summary(&self) -> BTreeMap<String, Statistic> {
+        let mut summary = BTreeMap::new();
+        let quick = self.record.command == "quick";
+        for variant in &self.variants {
+            let at = if quick { format!("@{}", variant.transport) } else { String::new() };
+            for (name, unit, amount) in RATES {
+                let values = variant.rates(amount);
+                let id = format!("{}.{name}{at}", variant.workload.name());
+                summary.insert(id, Statistic::of(&values, unit, stats::geometric_mean(&values)));
+            }
+            if let Some((base, ratio)) = self.ratio_to_plain(variant) {
+                let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
+                summary.insert(id, ratio);
+            }
+        }
+        summary
+    }
+
+    /// The throughput of `variant` as a share of the same workload in plaintext, round by round.
+    pub(crate) fn ratio_to_plain(&self, variant: &Variant) -> Option<(&Variant, Statistic)> {
+        let base = self
+            .variants
+            .iter()
+            .find(|base| base.workload == variant.workload && base.transport == "plain")?;
+        if variant.transport == "plain" {
+            return None;
+        }
+        let logical = |amount: &Transfer| amount.logical_bytes;
+        let rounds = |of: &Variant| -> BTreeMap<usize, f64> {
+            let complete = of.measured.iter().filter(|measured| measured.complete);
+            complete.map(|measured| (measured.round, measured.rate(logical))).collect()
+        };
+        let (ours, theirs) = (rounds(variant), rounds(base));
+        let both: Vec<(f64, f64)> =
+            ours.iter().filter_map(|(round, rate)| Some((*rate, *theirs.get(round)?))).collect();
+        let (values, base_values): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+        let ratios: Vec<f64> = values
+            .iter()
+            .zip(&base_values)
+            .filter(|(_, base)| **base > 0.0)
+            .map(|(value, base)| value / base)
+            .collect();
+        let estimate = stats::paired_ratio(&values, &base_values);
+        Some((base, Statistic::of(&ratios, "ratio", estimate)))
+    }
+
+    pub(crate) fn errors(&self) -> u64 {
+        self.variants.iter().map(Variant::errors).sum()
+    }
+}
+
+/// A rate: its name, its unit, and what is counted.
+type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+
+const RATES: [Rate; 3] = [
+    ("bytes_per_s", "B/s", |amount| amount.logical_bytes),
+    ("batches_per_s", "1/s", |amount| amount.batches),
+    ("rows_per_s", "1/s", |amount| amount.rows),
+];
+
+#[cfg(test)]
+#[path = "results_tests.rs"]
+pub(crate) mod tests;

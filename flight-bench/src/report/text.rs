@@ -1,0 +1,349 @@
+//! The report of `get` and `put` for people, within 100 columns.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table};
+
+use super::figures::{amount, megabytes, nanos, or_dash};
+use super::results::{Results, Statistic, Variant, Workload};
+use crate::load::Acks;
+use crate::record::{ErrorTally, Metric, PERCENTILES};
+
+pub(super) fn render(results: &Results) -> String {
+    let mut out = String::new();
+    head(&mut out, results);
+    for variant in &results.variants {
+        figures(&mut out, results, variant);
+    }
+    foot(&mut out, results);
+    out
+}
+
+fn head(out: &mut String, results: &Results) {
+    let record = &results.record;
+    parts(
+        out,
+        &[
+            format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
+            record.command.to_owned(),
+            record.sources.join(", "),
+            counted(record.streams, "stream"),
+            counted(record.connections, "connection"),
+            counted(record.threads, "thread"),
+            "closed loop".to_owned(),
+        ],
+    );
+    for variant in &results.variants {
+        parts(out, &[server(results), variant.url.clone(), variant.label.clone()]);
+        tls(out, variant);
+    }
+}
+
+/// `server flight-server 0.1.0 (started for this run, pid 4312)`.
+pub(super) fn server(results: &Results) -> String {
+    let Some(server) = &results.server else { return "server unknown".to_owned() };
+    let name = server.name.as_deref().unwrap_or("not known by name");
+    let version = server.version.as_deref().map(|v| format!(" {v}")).unwrap_or_default();
+    match server.pid {
+        Some(pid) => format!("server {name}{version} (started for this run, pid {pid})"),
+        None => format!("server {name}{version}"),
+    }
+}
+
+/// What was negotiated, and a mark where the server was not verified.
+pub(super) fn tls(out: &mut String, variant: &Variant) {
+    let Some(tls) = &variant.tls else { return };
+    let mut told = vec![variant.label.clone()];
+    told.extend(tls.certificate.as_ref().map(|certificate| format!("certificate {certificate}")));
+    told.extend(tls.version.as_ref().map(|version| format!("TLS {version}")));
+    told.extend(tls.suite.clone());
+    told.extend(tls.group.clone());
+    if !tls.verified {
+        told.push("NOT VERIFIED (--tls-insecure)".to_owned());
+    }
+    parts(out, &told);
+}
+
+/// Joins `parts` with dots and goes on to the next line before one gets too long.
+pub(super) fn parts(out: &mut String, parts: &[String]) {
+    let mut text = String::new();
+    for part in parts {
+        let joined = text.chars().count() + 3 + part.chars().count();
+        if !text.is_empty() && joined > COLUMNS {
+            line(out, &(std::mem::take(&mut text) + " ·"));
+        }
+        let dot = if text.is_empty() { "" } else { " · " };
+        text = format!("{text}{dot}{part}");
+    }
+    line(out, &text);
+}
+
+/// Columns of a line, less the two for the dot at its end.
+const COLUMNS: usize = 98;
+
+fn figures(out: &mut String, results: &Results, variant: &Variant) {
+    let summary = results.summary();
+    let call = variant.workload.name();
+    let of = |name: &str| summary.get(&format!("{call}.{name}"));
+    line(out, "");
+    let spread = of("bytes_per_s").map(spread).unwrap_or_default();
+    let rate = |name: &str| {
+        of(name).and_then(|s| s.est.or(s.median)).map_or_else(|| "–".to_owned(), amount)
+    };
+    let throughput = of("bytes_per_s").and_then(|s| s.est.or(s.median));
+    line(
+        out,
+        &format!(
+            "{}  {} MB/s{spread}   {} batches/s   {} rows/s",
+            variant.workload.call(),
+            throughput.map_or_else(|| "–".to_owned(), megabytes),
+            rate("batches_per_s"),
+            rate("rows_per_s"),
+        ),
+    );
+    line(out, "");
+    let table = latency_table(variant);
+    if !table.is_empty() {
+        line(out, &table);
+        line(out, "");
+        legend(out, variant);
+        line(out, "");
+    }
+    totals(out, results, variant);
+}
+
+/// ` ±1.9 % (2250 to 2360)`: half of the interval, and the range of the repeats.
+fn spread(statistic: &Statistic) -> String {
+    let interval = match (statistic.est, statistic.lo, statistic.hi) {
+        (Some(est), Some(lo), Some(hi)) if est > 0.0 => {
+            format!(" ±{:.1} %", (hi - lo) / 2.0 / est * 100.0)
+        }
+        _ => String::new(),
+    };
+    match (statistic.min, statistic.max) {
+        (Some(min), Some(max)) if statistic.n > 1 => {
+            format!("{interval} ({} to {})", megabytes(min), megabytes(max))
+        }
+        _ => interval,
+    }
+}
+
+fn latency_table(variant: &Variant) -> String {
+    let latencies = variant.latencies();
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    let names = PERCENTILES.map(|(name, _)| name);
+    let header = [&["", "n", "mean"][..], &names, &["max"]].concat();
+    table.set_header(header);
+    for metric in Metric::ALL {
+        let Some(summary) = latencies.summary(metric) else { continue };
+        let mut cells = vec![metric.id().to_owned(), amount(summary.count as f64)];
+        cells.push(nanos(summary.mean_ns));
+        let percentiles = summary.percentiles_ns.into_iter();
+        cells.extend(percentiles.map(|value| or_dash(value.map(|v| nanos(v as f64)))));
+        cells.push(nanos(summary.max_ns as f64));
+        table.add_row(cells);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+/// From where to where each metric of the table runs.
+fn legend(out: &mut String, variant: &Variant) {
+    let latencies = variant.latencies();
+    for metric in Metric::ALL.into_iter().filter(|metric| latencies.count(*metric) > 0) {
+        line(out, &format!("{:<15} {}", metric.id(), metric.meaning()));
+    }
+}
+
+fn totals(out: &mut String, results: &Results, variant: &Variant) {
+    let all = variant.merged();
+    let transfer = all.counts.transfer;
+    line(
+        out,
+        &format!(
+            "total     {} batches · {} rows · {} bytes in {:.3} s of {}",
+            transfer.batches,
+            transfer.rows,
+            transfer.logical_bytes,
+            variant.elapsed().as_secs_f64(),
+            counted(variant.measured.len(), "repeat"),
+        ),
+    );
+    if transfer.batches == 0 && results.outcome.error.is_none() {
+        line(out, "          no batch was moved: the source is empty");
+    }
+    let (reopens, reconnects) = (all.counts.reopens, all.counts.reconnects);
+    if reopens + reconnects > 0 {
+        let what = if variant.workload == Workload::Get { "streams" } else { "uploads" };
+        line(out, &format!("opened    {reopens} {what} again, {reconnects} connections again"));
+    }
+    if variant.acks == Some(Acks::Final) {
+        line(
+            out,
+            "acks      the server acknowledges whole uploads alone: they are credited when it \
+             answers,\n          and the time for that answer is part of each repeat",
+        );
+    }
+    if let Some(tail) = longest_tail(variant) {
+        line(out, &format!("tail      {tail}"));
+    }
+    line(out, &format!("errors    {}", errors(&all.errors)));
+    if let Some(verify) = &results.verify {
+        let verdict = if verify.equal { "all equal" } else { "DIFFERENT" };
+        line(
+            out,
+            &format!(
+                "verified  {} by {}: {} batches, {} rows",
+                verdict, verify.method, verify.batches, verify.rows
+            ),
+        );
+    }
+}
+
+/// Unfairness disguised as throughput: streams that end early leave the others the machine.
+fn longest_tail(variant: &Variant) -> Option<String> {
+    let share = |measured: &super::Measured| {
+        let tail = measured.repeat.tail?;
+        let share = tail.as_secs_f64() / measured.repeat.elapsed.as_secs_f64();
+        (share > TAIL_SHARE_SHOWN).then_some((tail, share))
+    };
+    let (tail, share) =
+        variant.measured.iter().filter_map(share).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let percent = share * 100.0;
+    let tail = nanos(tail.as_nanos() as f64);
+    Some(format!("{tail} ({percent:.0} %) of a repeat passed after the first stream had ended"))
+}
+
+/// A tail above this share of a repeat is told.
+const TAIL_SHARE_SHOWN: f64 = 0.05;
+
+/// `none`, or codes with their counts and first sentences.
+pub(super) fn errors(errors: &ErrorTally) -> String {
+    if errors.total() == 0 {
+        return "none".to_owned();
+    }
+    let one = |(code, errors): (&str, &crate::record::Errors)| {
+        let sentence = errors.sentences.first().map_or("", String::as_str);
+        format!("{} × {code}: {sentence}", errors.count)
+    };
+    errors.iter().map(one).collect::<Vec<_>>().join("\n          ")
+}
+
+fn foot(out: &mut String, results: &Results) {
+    line(out, "");
+    line(
+        out,
+        "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time. ±: 95 % interval over \
+         repeats.\nA percentile is shown where ten events or more lie beyond it.",
+    );
+    for warning in &results.warnings {
+        line(out, &format!("! {warning}"));
+    }
+    ending(out, results);
+}
+
+/// Why the run failed or stopped early, if it did.
+pub(super) fn ending(out: &mut String, results: &Results) {
+    if let Some(error) = &results.outcome.error {
+        let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
+        line(out, &format!("{what}: {error}"));
+    }
+}
+
+/// `5 rounds of 1s after 300ms`.
+pub(super) fn plan(results: &Results) -> String {
+    let record = &results.record;
+    let time = |nanos: u64| format!("{:?}", Duration::from_nanos(nanos));
+    match (record.extent.window_ns, record.extent.warmup_ns) {
+        (Some(window), Some(warmup)) => format!(
+            "{} of {} after {} of warm-up",
+            counted(record.repeats, "round"),
+            time(window),
+            time(warmup)
+        ),
+        _ => counted(record.repeats, "round"),
+    }
+}
+
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+pub(super) fn line(out: &mut String, text: &str) {
+    writeln!(out, "{text}").expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::record::Failure;
+    use crate::report::results::tests::single;
+
+    #[test]
+    fn a_get_fits_100_columns_and_names_its_metrics() {
+        let text = render(&single(Workload::Get));
+        check(
+            &text,
+            &[
+                "get · path:taxi · 4 streams · 4 connections · 1 thread · closed loop\n",
+                "server flight-server 0.1.0 (started for this run, pid 4312) · grpc://127.0.0.1",
+                "DoGet  131 MB/s ±0.0 % (131 to 131)   1000 batches/s   4.10M rows/s",
+                "total     5000 batches · 20480000 rows · 655360000 bytes in 5.000 s of 5 repeats",
+                "get.wait",
+                "errors    none",
+            ],
+        );
+    }
+
+    #[test]
+    fn percentiles_without_enough_events_are_dashes() {
+        let mut results = single(Workload::Put);
+        results.variants[0].measured.truncate(1);
+        let text = render(&results);
+        let row = text.lines().find(|line| line.contains("put.ack")).expect("a row");
+        // 1000 events support p99 and not p99.9.
+        assert!(row.contains("990 µs") && row.contains("–"), "{row}");
+    }
+
+    #[test]
+    fn failures_and_an_early_end_are_told() {
+        let mut results = single(Workload::Get);
+        let errors = &mut results.variants[0].measured[0].repeat.recording.errors;
+        errors.add(Failure::new("NOT_FOUND", "no such ticket"));
+        errors.add(Failure::new("NOT_FOUND", "no such ticket"));
+        results.outcome.exit = Exit::Interrupted;
+        results.outcome.error = Some("interrupted".to_owned());
+        results.outcome.complete = false;
+        check(
+            &render(&results),
+            &["errors    2 × NOT_FOUND: no such ticket", "NOT COMPLETE: interrupted"],
+        );
+    }
+
+    #[test]
+    fn an_unverified_server_is_marked() {
+        let mut results = crate::report::results::tests::six_rows();
+        results.variants.truncate(2);
+        results.variants.remove(0);
+        let tls = results.variants[0].tls.as_mut().expect("a TLS row");
+        (tls.verified, tls.trust) = (false, "insecure");
+        check(&render(&results), &["TLS 1.3 · TLS13_AES_128_GCM_SHA256", "NOT VERIFIED"]);
+    }
+
+    fn check(text: &str, wants: &[&str]) {
+        for want in wants {
+            assert!(text.contains(want), "{want:?} is missing in:\n{text}");
+        }
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        }
+    }
+}

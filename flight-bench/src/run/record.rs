@@ -1,0 +1,126 @@
+//! The results of a run before anything happened: who it is and what it was told.
+
+use std::time::SystemTime;
+
+use time::OffsetDateTime;
+
+use crate::cli::{Source, Verify};
+use crate::config::{Config, PutData, Target, Work};
+use crate::exit::Exit;
+use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
+
+/// Empty results for `config`.
+pub(super) fn of(config: &Config) -> Results {
+    let started = SystemTime::now();
+    let given = ServerRecord { kind: "given", name: None, version: None, pid: None };
+    Results {
+        id: run_id(started, std::process::id()),
+        started,
+        record: run_record(config),
+        server: matches!(config.target, Target::Given { .. }).then_some(given),
+        host: Host::read(),
+        variants: Vec::new(),
+        verify: None,
+        warnings: warnings(config),
+        outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
+    }
+}
+
+/// Names the run and its uploads: `20260922t103107z-4312`.
+fn run_id(started: SystemTime, pid: u32) -> String {
+    let at = OffsetDateTime::from(started);
+    format!(
+        "{:04}{:02}{:02}t{:02}{:02}{:02}z-{pid}",
+        at.year(),
+        u8::from(at.month()),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second(),
+    )
+}
+
+fn run_record(config: &Config) -> RunRecord {
+    let load = &config.load;
+    let mut record = RunRecord {
+        command: "quick",
+        streams: load.streams,
+        connections: load.connections,
+        threads: load.threads,
+        model: "closed",
+        sources: Vec::new(),
+        extent: load.extent.into(),
+        repeats: load.repeats,
+        batch_rows: None,
+        message_bytes: None,
+        max_message_bytes: config.link.max_message_bytes as u64,
+        records_per_stream: None,
+        pool: None,
+        seed: None,
+        inflight: None,
+        upload_bytes: None,
+        verify: "count",
+    };
+    match &config.work {
+        Work::Quick(_) => {}
+        Work::Get(get) => {
+            record.command = "get";
+            record.sources = get.sources.iter().map(ToString::to_string).collect();
+            record.batch_rows = get.batch_rows;
+            record.message_bytes = get.message_bytes;
+            let perf = get.sources.contains(&Source::Perf);
+            record.records_per_stream = perf.then_some(get.records_per_stream);
+            record.verify = name(get.verify);
+        }
+        Work::Put(put) => {
+            record.command = "put";
+            record.sources = put.destination.iter().map(ToString::to_string).collect();
+            record.batch_rows = put.batch_rows;
+            record.message_bytes = Some(put.message_bytes as u64);
+            record.inflight = Some(put.inflight);
+            record.upload_bytes = Some(put.upload_bytes);
+            record.verify = name(put.verify);
+            if let PutData::Generated { pool, seed } = put.data {
+                (record.pool, record.seed) = (Some(pool), Some(seed));
+            }
+        }
+    }
+    record
+}
+
+fn warnings(config: &Config) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if cfg!(debug_assertions) {
+        warnings.push(
+            "this flight-bench is built with debug assertions: its figures are not those of a \
+             release build"
+                .to_owned(),
+        );
+    }
+    if let Target::Given { endpoint, tls } = &config.target
+        && endpoint.is_tls()
+        && tls.tls_insecure
+    {
+        warnings.push("the server's identity was not verified (--tls-insecure)".to_owned());
+    }
+    warnings
+}
+
+fn name(verify: Verify) -> &'static str {
+    match verify {
+        Verify::None => "none",
+        Verify::Count => "count",
+        Verify::Checksum => "checksum",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_by_its_time_and_process() {
+        let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_790_073_067);
+        assert_eq!(run_id(at, 7), "20260922t103107z-7");
+    }
+}

@@ -1,0 +1,268 @@
+//! Turns a configuration into rows: for each, a server, a plan and a job that is ready to run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::stage::{SAMPLE, Site, Stage, sample};
+use crate::cli::{Source, Verify};
+use crate::config::{Config, GetWork, PutData, PutWork, QuickWork, Target, Work};
+use crate::exit::Stop;
+use crate::limits;
+use crate::load::{GetCheck, GetJob, Job, JobWork, PutJob};
+use crate::progress::Progress;
+use crate::report::{Results, Variant, Workload};
+use crate::target::{
+    Control, PlanOptions, Uploads, client_tls, only_dataset, plan, probe_acks, server_program,
+    trust_of,
+};
+use crate::workload::Pool;
+
+/// Sets up all rows; the variants of `results` and the jobs have the same order.
+pub(super) async fn prepare(
+    config: &Config,
+    stage: &mut Stage,
+    results: &mut Results,
+    progress: &Progress,
+) -> Result<Vec<Arc<Job>>, Stop> {
+    match &config.work {
+        Work::Quick(work) => quick(config, work, stage, results, progress).await,
+        Work::Get(work) => {
+            let mut work = work.clone();
+            let perf = work.sources.contains(&Source::Perf);
+            let rows = work.sources.is_empty().then_some(work.sample_rows);
+            let site = site(config, perf, rows, stage, results, progress).await?;
+            if matches!(config.target, Target::Child { .. }) && work.sources.is_empty() {
+                work.sources = vec![Source::Path(vec![SAMPLE.to_owned()])];
+            }
+            Ok(vec![get_row(config, site, &work, results).await?])
+        }
+        Work::Put(work) => {
+            progress.step("preparing batches");
+            let pool = pool(work)?;
+            let perf = work.destination == Some(Source::Perf);
+            let site = site(config, perf, None, stage, results, progress).await?;
+            Ok(vec![put_row(config, site, work, &pool, stage, results).await?])
+        }
+    }
+}
+
+async fn quick(
+    config: &Config,
+    work: &QuickWork,
+    stage: &mut Stage,
+    results: &mut Results,
+    progress: &Progress,
+) -> Result<Vec<Arc<Job>>, Stop> {
+    let mut get = GetWork {
+        sources: Vec::new(),
+        sample_rows: work.sample_rows,
+        records_per_stream: 1,
+        batch_rows: None,
+        message_bytes: None,
+        verify: Verify::Count,
+    };
+    let mut put = PutWork {
+        destination: None,
+        data: PutData::Generated { pool: POOL_OF_QUICK, seed: 42 },
+        batch_rows: None,
+        inflight: INFLIGHT_OF_QUICK,
+        upload_bytes: limits::UPLOAD_BYTES_QUICK,
+        message_bytes: flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT,
+        verify: Verify::Count,
+    };
+    let sites = match &config.target {
+        Target::Given { .. } => {
+            if let Some(name) = &work.dataset {
+                get.sources = vec![Source::Path(name.split('/').map(str::to_owned).collect())];
+            }
+            // Two rows, each with a connection of its own.
+            let first = site(config, false, None, stage, results, progress).await?;
+            vec![first]
+        }
+        Target::Child { program } => {
+            let program = server_program(program.as_deref())?;
+            let (server, data, sites) =
+                stage.start_quick(&program, work, &config.link, progress).await?;
+            results.server = Some(server);
+            get.sources = vec![Source::Path(data.components)];
+            put.data = PutData::File(data.file);
+            sites
+        }
+    };
+    progress.step("preparing batches");
+    let pool = pool(&put)?;
+    let mut jobs = Vec::new();
+    for site in &sites {
+        jobs.push(get_row(config, site.clone(), &get, results).await?);
+    }
+    for site in sites {
+        jobs.push(put_row(config, site, &put, &pool, stage, results).await?);
+    }
+    Ok(jobs)
+}
+
+/// The one server of get and put, started if there is no target.
+async fn site(
+    config: &Config,
+    perf: bool,
+    sample_rows: Option<u64>,
+    stage: &mut Stage,
+    results: &mut Results,
+    progress: &Progress,
+) -> Result<Site, Stop> {
+    let program = match &config.target {
+        Target::Given { endpoint, tls } if endpoint.is_tls() => {
+            let side = Some((client_tls(tls)?, trust_of(tls)));
+            return Ok(Site::new(endpoint.clone(), side, "tls", "TLS".to_owned(), &config.link));
+        }
+        Target::Given { endpoint, .. } => {
+            let label = "plaintext".to_owned();
+            return Ok(Site::new(endpoint.clone(), None, "plain", label, &config.link));
+        }
+        Target::Child { program } => server_program(program.as_deref())?,
+    };
+    let folder = stage.folder()?.join("data");
+    if let Some(rows) = sample_rows {
+        sample(&program, rows, &folder, progress).await?;
+    } else {
+        make_folder(&folder)?;
+    }
+    let mut args = vec!["--listen".into(), "grpc://127.0.0.1:0".into()];
+    if perf {
+        args.push("--perf".into());
+    }
+    progress.step("starting flight-server");
+    let (server, endpoints) = stage.start(&program, &folder, &args).await?;
+    results.server = Some(server);
+    let endpoint = endpoints.into_iter().next().ok_or_else(|| {
+        Stop::failed(anyhow::anyhow!("the started server names no endpoint in its ready line"))
+    })?;
+    Ok(Site::new(endpoint, None, "plain", "plaintext".to_owned(), &config.link))
+}
+
+async fn get_row(
+    config: &Config,
+    mut site: Site,
+    work: &GetWork,
+    results: &mut Results,
+) -> Result<Arc<Job>, Stop> {
+    let mut control = connect(&mut site).await?;
+    let mut sources = work.sources.clone();
+    if sources.is_empty() {
+        sources.push(only_dataset(&mut control).await?);
+    }
+    results.record.sources = sources.iter().map(ToString::to_string).collect();
+    let mut plans = Vec::new();
+    for source in &sources {
+        plans.push(plan(&mut control, source, plan_options(config, work)).await?);
+    }
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Get(GetJob {
+            plans,
+            max_message_bytes: config.link.max_message_bytes,
+            check: match work.verify {
+                Verify::None => GetCheck::Nothing,
+                Verify::Count | Verify::Checksum => GetCheck::Count,
+            },
+        }),
+    };
+    results.variants.push(variant(site, Workload::Get, None));
+    Ok(Arc::new(job))
+}
+
+async fn put_row(
+    config: &Config,
+    mut site: Site,
+    work: &PutWork,
+    pool: &Arc<Pool>,
+    stage: &mut Stage,
+    results: &mut Results,
+) -> Result<Arc<Job>, Stop> {
+    let mut control = connect(&mut site).await?;
+    // Servers of quick may share a folder, so that each transport has names of its own.
+    let id = format!("{}-{}", results.id, site.transport);
+    let streams = config.load.streams;
+    let uploads = Uploads::new(&mut control, work.destination.as_ref(), &id, streams).await?;
+    let acks = probe_acks(control.connection(), &uploads.descriptors()[0], pool).await?;
+    if results.record.sources.is_empty() {
+        results.record.sources = vec![data_name(&work.data)];
+    }
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Put(PutJob {
+            pool: Arc::clone(pool),
+            descriptors: uploads.descriptors().to_vec(),
+            message_bytes: work.message_bytes,
+            inflight: work.inflight,
+            upload_bytes: work.upload_bytes,
+            acks,
+            check_count: work.verify != Verify::None,
+        }),
+    };
+    stage.uploads.push((site.connector.clone(), uploads));
+    results.variants.push(variant(site, Workload::Put, Some(acks)));
+    Ok(Arc::new(job))
+}
+
+/// How the server is asked for what a `get` reads.
+pub(super) fn plan_options(config: &Config, work: &GetWork) -> PlanOptions {
+    PlanOptions {
+        batch_rows: work.batch_rows,
+        message_bytes: work.message_bytes,
+        checksum: false,
+        streams: config.load.streams,
+        records_per_stream: work.records_per_stream,
+    }
+}
+
+/// The first connection to a site: whether it is there, and what TLS agreed on.
+async fn connect(site: &mut Site) -> Result<Control, Stop> {
+    let control = Control::connect(&site.connector).await?;
+    if let (Some(tls), Some(agreed)) = (&mut site.tls, control.connection().negotiated()) {
+        tls.negotiated(agreed);
+    }
+    Ok(control)
+}
+
+fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
+    Variant {
+        workload,
+        transport: site.transport,
+        label: site.label,
+        url: site.url,
+        tls: site.tls,
+        acks,
+        measured: Vec::new(),
+    }
+}
+
+fn pool(work: &PutWork) -> Result<Arc<Pool>, Stop> {
+    let pool = match &work.data {
+        PutData::File(path) => Pool::from_file(path, work.batch_rows, work.message_bytes)?,
+        PutData::Generated { pool, seed } => {
+            Pool::generated(*pool, work.batch_rows, *seed, work.message_bytes)?
+        }
+    };
+    Ok(Arc::new(pool))
+}
+
+fn data_name(data: &PutData) -> String {
+    match data {
+        PutData::File(path) => format!("file:{}", path.display()),
+        PutData::Generated { pool, .. } => format!("perf4 ({pool} batches)"),
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<(), Stop> {
+    use anyhow::Context;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))
+        .map_err(Stop::from)
+}
+
+/// Generated batches where quick has no file to upload, as the defaults of `put`.
+const POOL_OF_QUICK: u64 = 16;
+const INFLIGHT_OF_QUICK: usize = 64;

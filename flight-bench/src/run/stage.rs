@@ -1,0 +1,239 @@
+//! What a run sets up and takes down: child servers, a temporary folder, uploads.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use flight_net::Endpoint;
+use flight_net::client::{ConnectOptions, Connector};
+use flight_net::limits::Http2Settings;
+use flight_tls::ClientTls;
+use tempfile::TempDir;
+
+use crate::config::{LinkConfig, QuickWork};
+use crate::exit::Stop;
+use crate::progress::Progress;
+use crate::report::ServerRecord;
+use crate::target::{self, ChildServer, TlsSide, Uploads};
+
+/// Everything that must be stopped or deleted in the end.
+#[derive(Default)]
+pub(super) struct Stage {
+    // Stopped before the folder that it serves is removed.
+    servers: Vec<ChildServer>,
+    folder: Option<TempDir>,
+    /// With the row that each belongs to.
+    pub(super) uploads: Vec<(Connector, Uploads)>,
+}
+
+/// A server as one row sees it.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) connector: Connector,
+    pub(super) url: String,
+    /// `plain`, `tls`, `tls-ec`, `tls-rsa`.
+    pub(super) transport: &'static str,
+    pub(super) label: String,
+    pub(super) tls: Option<TlsSide>,
+}
+
+/// What the started servers of quick serve.
+pub(super) struct QuickData {
+    pub(super) components: Vec<String>,
+    pub(super) file: PathBuf,
+}
+
+impl Stage {
+    /// A folder of this run, removed in the end.
+    pub(super) fn folder(&mut self) -> Result<&Path, Stop> {
+        if self.folder.is_none() {
+            let made = tempfile::Builder::new().prefix("flight-bench-").tempdir();
+            self.folder = Some(made.context("cannot make a temporary folder")?);
+        }
+        Ok(self.folder.as_ref().expect("just made").path())
+    }
+
+    /// Starts a flight-server over `data`; what reports say about it.
+    pub(super) async fn start(
+        &mut self,
+        program: &Path,
+        data: &Path,
+        args: &[OsString],
+    ) -> Result<(ServerRecord, Vec<Endpoint>), Stop> {
+        let name = format!("server-{}.log", self.servers.len());
+        let log = self.folder()?.join(name);
+        let args =
+            [&["--data".into(), data.into(), "--admin".into(), "none".into()], args].concat();
+        let server = ChildServer::start(program, &args, log).await?;
+        let record = ServerRecord {
+            kind: "child",
+            name: Some("flight-server".to_owned()),
+            version: Some(server.version().to_owned()),
+            pid: Some(server.pid()),
+        };
+        let endpoints = server.endpoints().to_vec();
+        self.servers.push(server);
+        Ok((record, endpoints))
+    }
+
+    /// Starts the two servers of quick, with an EC and with an RSA certificate; the first also
+    /// serves in plaintext.
+    pub(super) async fn start_quick(
+        &mut self,
+        program: &Path,
+        work: &QuickWork,
+        link: &LinkConfig,
+        progress: &Progress,
+    ) -> Result<(ServerRecord, QuickData, Vec<Site>), Stop> {
+        let data = self.quick_data(program, work, progress).await?;
+        let root = work.data.clone().unwrap_or(self.folder()?.join("data"));
+        let certs = self.certificates(program, work, progress).await?;
+        progress.step("starting flight-server");
+        let ca = certs.join("ca.pem");
+        let mut sites = Vec::new();
+        let mut record = None;
+        for (kind, label, transport) in
+            [("ec", "EC P-256", "tls-ec"), ("rsa", "RSA-4096", "tls-rsa")]
+        {
+            let mut args = vec![OsString::from("--listen"), "grpc+tls://127.0.0.1:0".into()];
+            if record.is_none() {
+                args.extend(["--listen".into(), "grpc://127.0.0.1:0".into()]);
+            }
+            for (flag, suffix) in [("--tls-cert", "pem"), ("--tls-key", "key")] {
+                args.extend([flag.into(), certs.join(format!("server-{kind}.{suffix}")).into()]);
+            }
+            let (server, endpoints) = self.start(program, &root, &args).await?;
+            record.get_or_insert(server);
+            for endpoint in endpoints {
+                sites.push(if endpoint.is_tls() {
+                    let (tls, side) = TlsSide::of_child(ca.clone(), label)?;
+                    Site::new(endpoint, Some((tls, side)), transport, format!("TLS {label}"), link)
+                } else {
+                    Site::new(endpoint, None, "plain", "plaintext".to_owned(), link)
+                });
+            }
+        }
+        sites.sort_by_key(|site| site.transport);
+        Ok((record.expect("two were started"), data, sites))
+    }
+
+    async fn quick_data(
+        &mut self,
+        program: &Path,
+        work: &QuickWork,
+        progress: &Progress,
+    ) -> Result<QuickData, Stop> {
+        let (Some(root), Some(name)) = (&work.data, &work.dataset) else {
+            let folder = self.folder()?.join("data");
+            let file = sample(program, work.sample_rows, &folder, progress).await?;
+            return Ok(QuickData { components: vec![SAMPLE.to_owned()], file });
+        };
+        let candidates = ["feather", "arrow", "arrows", "parquet"];
+        let file = candidates
+            .iter()
+            .map(|extension| root.join(format!("{name}.{extension}")))
+            .find(|file| file.is_file());
+        let file = file.ok_or_else(|| {
+            Stop::usage(format!(
+                "--dataset {name}: {} holds no {name}.feather, .arrow, .arrows or .parquet; name \
+                 one of its files without extension",
+                root.display()
+            ))
+        })?;
+        Ok(QuickData { components: name.split('/').map(str::to_owned).collect(), file })
+    }
+
+    async fn certificates(
+        &mut self,
+        program: &Path,
+        work: &QuickWork,
+        progress: &Progress,
+    ) -> Result<PathBuf, Stop> {
+        if let Some(certs) = &work.certs {
+            return Ok(certs.clone());
+        }
+        progress.step("making certificates");
+        let certs = self.folder()?.join("certs");
+        target::make_certificates(program, &certs).await?;
+        Ok(certs)
+    }
+
+    /// The reason why a run stopped: a server that died by itself comes before its consequences.
+    pub(super) fn explained(&mut self, stop: Stop) -> Stop {
+        match self.servers.iter_mut().find_map(ChildServer::death) {
+            Some(death) => Stop::failed(anyhow::anyhow!("{stop}; {death}")),
+            None => stop,
+        }
+    }
+
+    /// Deletes uploads and stops servers; every step is tried.
+    ///
+    /// # Errors
+    ///
+    /// The first step that failed.
+    pub(super) async fn take_down(mut self) -> Result<(), Stop> {
+        let mut first = Ok(());
+        let alive = self.servers.iter_mut().all(|server| server.death().is_none());
+        for (connector, uploads) in &self.uploads {
+            if alive {
+                first = first.and(uploads.delete(connector).await);
+            }
+        }
+        for server in self.servers {
+            first = first.and(server.stop().await.map_err(Stop::from));
+        }
+        first
+    }
+}
+
+impl Site {
+    pub(super) fn new(
+        endpoint: Endpoint,
+        tls: Option<(ClientTls, TlsSide)>,
+        transport: &'static str,
+        label: String,
+        link: &LinkConfig,
+    ) -> Self {
+        let defaults = Http2Settings::default();
+        let http2 = Http2Settings {
+            stream_window_bytes: link.stream_window.unwrap_or(defaults.stream_window_bytes),
+            connection_window_bytes: link
+                .connection_window
+                .unwrap_or(defaults.connection_window_bytes),
+            ..defaults
+        };
+        let options = ConnectOptions {
+            timeout: link.connect_timeout,
+            http2,
+            message_bytes_max: link.max_message_bytes,
+            ..ConnectOptions::default()
+        };
+        let url = endpoint.to_string();
+        let (config, side) = tls.unzip();
+        Self {
+            connector: Connector::new(endpoint, config, options),
+            url,
+            transport,
+            label,
+            tls: side,
+        }
+    }
+}
+
+/// The dataset that a started server serves.
+pub(super) const SAMPLE: &str = "taxi";
+
+/// Makes the sample in `folder`; its file.
+pub(super) async fn sample(
+    program: &Path,
+    rows: u64,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<PathBuf, Stop> {
+    progress.step(&format!("making a sample of {rows} rows"));
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let file = folder.join(format!("{SAMPLE}.feather"));
+    target::make_sample(program, rows, &file).await?;
+    Ok(file)
+}

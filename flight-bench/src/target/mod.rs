@@ -1,0 +1,17 @@
+//! The server that is measured: found or started, trusted, asked for a plan.
+//!
+//! Everything here happens outside the measured window, with ordinary calls and time-outs.
+
+mod child;
+mod control;
+mod plan;
+mod prepare;
+mod trust;
+mod uploads;
+
+pub(crate) use child::ChildServer;
+pub(crate) use control::Control;
+pub(crate) use plan::{Plan, PlanOptions, only_dataset, plan};
+pub(crate) use prepare::{make_certificates, make_sample, server_program};
+pub(crate) use trust::{TlsSide, client_tls, trust_of};
+pub(crate) use uploads::{Uploads, probe_acks};

@@ -1,0 +1,157 @@
+//! Where uploads go, whether the server acknowledges batches, and who cleans up.
+
+use std::sync::Arc;
+
+use arrow_flight::FlightDescriptor;
+use bytes::Bytes;
+use flight_net::client::{Connection, Connector, PutResults, PutSink};
+use flight_wire::protocol::actions::DELETE_DATASET;
+use flight_wire::protocol::{PutMode, PutRequest};
+use flight_wire::{EncodeOptions, Encoder, Frame, Kind};
+use prost::Message;
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use super::Control;
+use super::control::refused;
+use super::plan::read_text;
+use crate::cli::Source;
+use crate::exit::Stop;
+use crate::limits;
+use crate::load::Acks;
+use crate::workload::Pool;
+
+/// The datasets of one run.
+pub(crate) struct Uploads {
+    /// The encoded descriptor of each stream, or one for all.
+    descriptors: Vec<Vec<u8>>,
+    /// What is deleted afterwards: this run's own names, where the server can delete.
+    names: Vec<Vec<String>>,
+    deletable: bool,
+}
+
+impl Uploads {
+    /// Decides where the uploads of `streams` streams go. Without a `destination` they get names
+    /// of their own, which replace what an earlier upload of this run left there.
+    ///
+    /// # Errors
+    ///
+    /// The connection broke, or a file of the destination cannot be read.
+    pub(crate) async fn new(
+        control: &mut Control,
+        destination: Option<&Source>,
+        run_id: &str,
+        streams: usize,
+    ) -> Result<Self, Stop> {
+        if let Some(source) = destination {
+            let descriptor = match source {
+                Source::Path(components) => FlightDescriptor::new_path(components.clone()),
+                Source::Command(text) => FlightDescriptor::new_cmd(read_text(text)?),
+                // Arrow's own client sends an empty command.
+                Source::Perf | Source::Ticket(_) => FlightDescriptor::new_cmd(Bytes::new()),
+            };
+            let descriptors = vec![descriptor.encode_to_vec()];
+            return Ok(Self { descriptors, names: Vec::new(), deletable: false });
+        }
+        let deletable = control.has_action(DELETE_DATASET).await?;
+        let name = |stream: usize| {
+            ["flight-bench", run_id, &stream.to_string()].map(str::to_owned).to_vec()
+        };
+        let names: Vec<Vec<String>> = (0..streams).map(name).collect();
+        // A server that deletes datasets takes flight-server's requests; others know paths alone.
+        let descriptor = |name: &Vec<String>| {
+            if !deletable {
+                return FlightDescriptor::new_path(name.clone());
+            }
+            let request = PutRequest { mode: PutMode::Replace, ..PutRequest::create(name.clone()) };
+            let json = serde_json::to_vec(&request).expect("strings are always JSON");
+            FlightDescriptor::new_cmd(json)
+        };
+        let descriptors = names.iter().map(|name| descriptor(name).encode_to_vec()).collect();
+        Ok(Self { descriptors, names, deletable })
+    }
+
+    pub(crate) fn descriptors(&self) -> &[Vec<u8>] {
+        &self.descriptors
+    }
+
+    /// The dataset of a stream, if it has one of its own.
+    pub(crate) fn name(&self, stream: usize) -> Option<&[String]> {
+        self.names.get(stream).map(Vec::as_slice)
+    }
+
+    /// Deletes the datasets of the run, where the server can.
+    ///
+    /// # Errors
+    ///
+    /// One sentence that names what is left.
+    pub(crate) async fn delete(&self, connector: &Connector) -> Result<(), Stop> {
+        if !self.deletable {
+            return Ok(());
+        }
+        let mut control = Control::connect(connector).await?;
+        for name in &self.names {
+            let call = format!("deleting {}", name.join("/"));
+            control.delete_dataset(name).await.map_err(|status| refused(&call, status))?;
+        }
+        Ok(())
+    }
+}
+
+/// Uploads one batch to learn whether the server acknowledges batches one by one, and that it takes
+/// the upload at all.
+///
+/// # Errors
+///
+/// The server's refusal.
+pub(crate) async fn probe_acks(
+    connection: &Connection,
+    descriptor: &[u8],
+    pool: &Arc<Pool>,
+) -> Result<Acks, Stop> {
+    let (sink, results) = connection.do_put(MetadataMap::new());
+    let probing = async {
+        let (acks, ()) = tokio::try_join!(first_ack(results), send_one(&sink, descriptor, pool))?;
+        Ok::<_, Status>(acks)
+    };
+    match tokio::time::timeout(limits::CALL_TIMEOUT, probing).await {
+        // The probe ends here: a dropped sink breaks the upload off, and nothing is stored.
+        Ok(acks) => acks.map_err(|status| refused("DoPut", status)),
+        Err(_) => Err(Stop::failed(anyhow::anyhow!(
+            "DoPut: the server took no batch within {:?}",
+            limits::CALL_TIMEOUT
+        ))),
+    }
+}
+
+async fn send_one(sink: &PutSink, descriptor: &[u8], pool: &Pool) -> Result<(), Status> {
+    let failed = |error| Status::internal(format!("{error}"));
+    let mut encoder = Encoder::new(&pool.schema, EncodeOptions::default()).map_err(failed)?;
+    // A server that ended the call says why in its results.
+    let mut open = sink.send(Frame::new(encoder.schema(), &[], Some(descriptor))).await;
+    for message in encoder.encode(&pool.batches[0].batch).map_err(failed)? {
+        let is_batch = matches!(message.kind, Kind::Batch { .. });
+        let app_metadata = if is_batch { &PROBE[..] } else { &[] };
+        open = open && sink.send(Frame::new(message, app_metadata, None)).await;
+    }
+    Ok(())
+}
+
+/// The sequence number of the probe's batch.
+const PROBE: [u8; 8] = 0u64.to_le_bytes();
+
+async fn first_ack(
+    results: impl Future<Output = Result<PutResults, Status>>,
+) -> Result<Acks, Status> {
+    let waiting = async {
+        let mut results = results.await?;
+        Ok::<_, Status>(match results.next().await {
+            Some(metadata) if metadata.as_ref().is_ok_and(|m| m.as_ref() == PROBE) => {
+                Acks::PerBatch
+            }
+            Some(Err(status)) => return Err(status),
+            Some(Ok(_)) | None => Acks::Final,
+        })
+    };
+    tokio::time::timeout(limits::ACK_PROBE_TIMEOUT, waiting).await.unwrap_or(Ok(Acks::Final))
+}

@@ -1,0 +1,269 @@
+//! Figures, computed again by hand.
+
+use tempfile::TempDir;
+
+use flight_testkit::ServerCommand;
+
+use crate::support::{
+    BATCHES, BYTES, ROWS, bench, command, count, empty, finished, known, number, serve_known, total,
+};
+
+#[test]
+fn five_reads_count_rows_bytes_and_wall_time() {
+    let (server, _folder) = serve_known();
+    for streams in [1, 4] {
+        let run = bench(&format!(
+            "get {} --source path:known --passes 5 --repeats 1 --streams {streams} --format json",
+            server.endpoint()
+        ))
+        .ended(0);
+        let got = run.json();
+        let times = 5 * streams;
+        assert_eq!(total(&got, "rows"), times * ROWS, "{streams} streams");
+        assert_eq!(total(&got, "batches"), times * BATCHES);
+        let bytes = total(&got, "logical_bytes");
+        assert!(bytes.abs_diff(times * BYTES) * 50 <= times * BYTES, "{bytes} bytes");
+        assert!(total(&got, "encoded_bytes") >= bytes);
+        // The rate is that of wall time, not a sum over workers: no run is shorter than its window.
+        let window_s = number(&got, "/repeats/0/window_ns") / 1e9;
+        assert!(window_s <= run.took.as_secs_f64(), "{window_s} s of {:?}", run.took);
+        let rate = number(&got, "/summary/get.bytes_per_s/est");
+        assert!((rate / (bytes as f64 / window_s) - 1.0).abs() < 1e-9, "{rate} B/s");
+        let lines = got["repeats"][0]["streams"].as_array().expect("streams");
+        assert_eq!(lines.len() as u64, streams);
+        assert_eq!(lines.iter().map(|line| count(line, "/bytes")).sum::<u64>(), bytes);
+        assert_eq!(count(&got, "/variants/0/latency/get.ttfb/n"), times);
+    }
+}
+
+#[test]
+fn a_window_counts_what_completed_inside_it() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "get {} --source path:known --duration 300ms --warmup 100ms --repeats 3 --streams 2 \
+         --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    for repeat in got["repeats"].as_array().expect("repeats") {
+        assert_eq!(count(repeat, "/window_ns"), 300_000_000);
+        let batches = count(repeat, "/counts/batches");
+        assert!(batches > 0);
+        // Batches of the known dataset are alike, so that bytes follow from batches.
+        assert_eq!(count(repeat, "/counts/rows"), batches * ROWS / BATCHES);
+        assert_eq!(count(repeat, "/latency/get.wait/n"), batches, "the end of a stream is no wait");
+    }
+    let median = number(&got, "/summary/get.bytes_per_s/median");
+    let by_hand = {
+        let rate = |i: usize| number(&got, &format!("/repeats/{i}/counts/logical_bytes")) / 0.3;
+        let mut rates = [rate(0), rate(1), rate(2)];
+        rates.sort_by(f64::total_cmp);
+        rates[1]
+    };
+    assert!((median / by_hand - 1.0).abs() < 1e-9, "{median} is not {by_hand}");
+}
+
+#[test]
+fn an_upload_is_credited_as_it_is_acknowledged_and_deleted_afterwards() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "put {} --duration 300ms --warmup 100ms --repeats 2 --streams 2 --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    assert_eq!(got["variants"][0]["acks"], "batch");
+    let batches = total(&got, "batches");
+    assert!(batches > 0);
+    assert_eq!(total(&got, "logical_bytes"), batches * 4096 * 32);
+    assert_eq!(count(&got, "/variants/0/latency/put.ack/n"), batches);
+    // The server is left with its one dataset, which 'get' therefore finds by itself.
+    let left = bench(&format!("get {} --passes 1 --repeats 1 --format json", server.endpoint()));
+    assert_eq!(left.ended(0).json()["config"]["sources"][0], "path:known");
+}
+
+#[test]
+fn passes_upload_the_whole_data_and_commit_it() {
+    let (server, folder) = serve_known();
+    let file = folder.path().join("known.feather");
+    let line = format!(
+        "put {} --passes 2 --repeats 1 --streams 2 --verify checksum --format json --data-file {}",
+        server.endpoint(),
+        file.display()
+    );
+    let got = bench(&line).ended(0).json();
+    assert_eq!(total(&got, "rows"), 4 * ROWS);
+    assert_eq!(count(&got, "/variants/0/latency/put.commit/n"), 4);
+    assert_eq!(got["verify"]["method"], "read-back");
+    assert_eq!(got["verify"]["equal"], true);
+    assert_eq!(count(&got, "/verify/rows"), 2 * ROWS, "each stream's dataset is read back");
+}
+
+#[test]
+fn checksums_of_the_server_are_compared_after_the_windows() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "get {} --source path:known --passes 1 --repeats 1 --streams 3 --verify checksum \
+         --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    assert_eq!(got["verify"]["method"], "checksum");
+    assert_eq!(count(&got, "/verify/rows"), 3 * ROWS);
+    assert_eq!(total(&got, "rows"), 3 * ROWS, "the check is not part of the figures");
+}
+
+#[test]
+fn a_server_can_be_asked_for_smaller_batches() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "get {} --source path:known --batch-rows 1000 --passes 1 --repeats 1 --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    assert_eq!(total(&got, "batches"), ROWS / 1000);
+    assert_eq!(total(&got, "rows"), ROWS);
+}
+
+#[test]
+fn a_dataset_without_batches_measures_nothing_and_says_so() {
+    let folder = TempDir::new().expect("a temporary folder");
+    empty(folder.path());
+    let server = ServerCommand::serve(folder.path()).args(["--admin", "none"]).start();
+    let endpoint = server.endpoint();
+    for extent in ["--passes 1", "--batches 5", "--duration 100ms --warmup 0s"] {
+        let line = format!("get {endpoint} --source path:empty {extent} --repeats 2");
+        let got = bench(&format!("{line} --format json")).ended(0).json();
+        assert_eq!(total(&got, "batches"), 0, "{extent}");
+        assert_eq!(got["summary"]["get.bytes_per_s"]["est"], serde_json::Value::Null);
+        assert_eq!(got["variants"][0]["latency"].get("get.wait"), None);
+        let text = bench(&line).ended(0).stdout;
+        assert!(text.contains("the source is empty"), "{text}");
+    }
+}
+
+#[test]
+fn arrows_perf_protocol_reads_and_writes() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let server = ServerCommand::serve(folder.path()).args(["--perf", "--admin", "none"]).start();
+    let endpoint = server.endpoint();
+    let got = bench(&format!(
+        "get {endpoint} --source perf --records-per-stream 20 --batch-rows 8 --streams 2 \
+         --passes 1 --repeats 1 --format json"
+    ))
+    .ended(0)
+    .json();
+    // 20 records in batches of 8: two full ones and one of 4, on each of two streams.
+    assert_eq!((total(&got, "rows"), total(&got, "batches")), (40, 6));
+    assert_eq!(total(&got, "logical_bytes"), 40 * 32);
+    let got = bench(&format!(
+        "put {endpoint} --source perf --batches 7 --batch-rows 100 --repeats 1 --format json"
+    ))
+    .ended(0)
+    .json();
+    assert_eq!((total(&got, "rows"), total(&got, "batches")), (700, 7));
+}
+
+#[test]
+fn the_lines_of_arrows_tool_come_in_its_order() {
+    let (server, _folder) = serve_known();
+    let run = bench(&format!(
+        "get {} --source path:known --passes 1 --repeats 1 --format arrow",
+        server.endpoint()
+    ))
+    .ended(0);
+    let names: Vec<&str> =
+        run.stdout.lines().map(|line| line.split(':').next().unwrap_or_default()).collect();
+    assert_eq!(
+        names,
+        [
+            "Testing method",
+            "Using standalone TCP server",
+            "Server host",
+            "Server port",
+            "Number of perf runs",
+            "Number of concurrent gets",
+            "Batch size",
+            "Batches read",
+            "Bytes read",
+            "Nanos",
+            "Speed",
+            "Throughput",
+            "Latency mean",
+            "Latency quantile=0.5",
+            "Latency quantile=0.95",
+            "Latency quantile=0.99",
+            "Latency max",
+        ]
+    );
+    assert!(run.stdout.contains(&format!("Bytes read: {BYTES}\n")), "{}", run.stdout);
+}
+
+#[test]
+fn a_unix_socket_is_a_target_like_any_other() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let data = folder.path().join("data");
+    std::fs::create_dir(&data).expect("a new folder");
+    known(&data);
+    let uri = format!("grpc+unix://{}", folder.path().join("flight.sock").display());
+    let _server = ServerCommand::serve(&data).args(["--admin", "none", "--listen", &uri]).start();
+    for call in ["get --source path:known", "put"] {
+        let line = format!("{call} {uri} --passes 1 --repeats 1 --format json");
+        let got = bench(&line).ended(0).json();
+        assert_eq!(got["variants"][0]["url"], *uri);
+        assert!(total(&got, "rows") > 0);
+    }
+}
+
+#[test]
+fn proxy_variables_change_nothing() {
+    let (server, _folder) = serve_known();
+    let mut run = command(&format!(
+        "get {} --source path:known --passes 1 --repeats 1 --format json",
+        server.endpoint()
+    ));
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "ALL_PROXY", "grpc_proxy"] {
+        run.env(name, "http://127.0.0.1:1");
+    }
+    assert_eq!(total(&finished(run).ended(0).json(), "rows"), ROWS);
+}
+
+#[test]
+fn options_come_from_the_environment_too_and_flags_win() {
+    let (server, _folder) = serve_known();
+    let mut run = command("get --streams 2 --format json");
+    run.env("FLIGHT_BENCH_TARGET", server.endpoint())
+        .env("FLIGHT_BENCH_PASSES", "1")
+        .env("FLIGHT_BENCH_REPEATS", "1")
+        .env("FLIGHT_BENCH_SOURCE", "path:known")
+        .env("FLIGHT_BENCH_STREAMS", "7");
+    assert_eq!(total(&finished(run).ended(0).json(), "rows"), 2 * ROWS);
+}
+
+#[test]
+fn real_files_go_there_and_back() {
+    let Some(corpus) = flight_testkit::corpus("real_files_go_there_and_back") else { return };
+    let server =
+        ServerCommand::serve(&corpus.join("real")).args(["--admin", "none", "--read-only"]).start();
+    let folder = TempDir::new().expect("a temporary folder");
+    let target = ServerCommand::serve(folder.path()).args(["--admin", "none"]).start();
+    for (file, rows) in [("flights-200k.arrow", 200_000), ("yellow_tripdata_sample.parquet", 0)] {
+        let name = file.split('.').next().expect("a name");
+        let line = "--passes 1 --repeats 1 --verify checksum --format json";
+        let got = bench(&format!("get {} --source path:{name} {line}", server.endpoint()));
+        let got = got.ended(0).json();
+        assert_eq!(got["verify"]["equal"], true, "{file}");
+        if rows > 0 {
+            assert_eq!(total(&got, "rows"), rows, "{file}");
+        }
+        let path = corpus.join("real").join(file);
+        let line = format!("put {} --data-file {} {line}", target.endpoint(), path.display());
+        let back = bench(&line).ended(0).json();
+        assert_eq!(back["verify"]["equal"], true, "{file}");
+        assert_eq!(total(&back, "rows"), total(&got, "rows"), "{file}");
+        assert_eq!(total(&back, "logical_bytes"), total(&got, "logical_bytes"), "{file}");
+    }
+}

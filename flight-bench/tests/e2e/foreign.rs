@@ -1,0 +1,282 @@
+//! A Flight server that is not ours, written here: it knows paths alone, acknowledges nothing, and
+//! can be told to lie.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::thread::JoinHandle;
+
+use arrow_array::RecordBatch;
+use arrow_flight::encode::FlightDataEncoderBuilder;
+use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
+use arrow_flight::{
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
+    HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
+};
+use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use tokio::sync::oneshot;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::support::{bench, count, known_schema, total};
+
+/// Rows of the one batch that the server sends.
+const ROWS: usize = 1000;
+
+#[test]
+fn a_foreign_server_is_read_by_path_and_by_command() {
+    let server = Foreign::start(Lie::None);
+    for source in ["path:any/thing", "cmd:select"] {
+        let line = format!("get {} --source {source} --passes 3 --repeats 1", server.uri());
+        let got = bench(&format!("{line} --format json")).ended(0).json();
+        assert_eq!((total(&got, "batches"), total(&got, "rows")), (3, 3 * ROWS as u64));
+        assert_eq!(total(&got, "logical_bytes"), 3 * 16 * ROWS as u64);
+    }
+}
+
+#[test]
+fn uploads_that_are_not_acknowledged_are_credited_when_they_are_committed() {
+    let server = Foreign::start(Lie::None);
+    for extent in ["--batches 7", "--passes 1 --pool 7", "--duration 200ms --warmup 0s"] {
+        let line = format!("put {} {extent} --repeats 1", server.uri());
+        let got = bench(&format!("{line} --format json")).ended(0).json();
+        assert_eq!(got["variants"][0]["acks"], "final");
+        let batches = total(&got, "batches");
+        assert!(batches > 0 && (extent.contains("200ms") || batches == 7), "{extent}: {batches}");
+        assert!(count(&got, "/variants/0/latency/put.commit/n") > 0);
+        assert_eq!(got["variants"][0]["latency"].get("put.ack"), None, "none was acknowledged");
+        let text = bench(&line).ended(0).stdout;
+        assert!(text.contains("acknowledges whole uploads alone"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_sends_fewer_rows_than_it_announced_fails_the_run() {
+    check(Lie::Rows, "the server announced 1001 rows and sent 1000");
+}
+
+#[test]
+fn a_server_that_sends_another_schema_than_it_announced_fails_the_run() {
+    check(Lie::Schema, "the server announced a schema of 1 fields and sent another of 2");
+}
+
+#[test]
+fn a_batch_that_does_not_decode_fails_the_run() {
+    check(Lie::Body, "DECODE");
+}
+
+#[test]
+fn a_checksum_that_is_not_there_or_wrong_fails_the_run() {
+    let server = Foreign::start(Lie::None);
+    let line = format!("get {} --source path:x --passes 1 --repeats 1", server.uri());
+    let run = bench(&format!("{line} --verify checksum")).ended(1);
+    assert!(run.stderr.contains("the server sent no checksum"), "{}", run.stderr);
+    let server = Foreign::start(Lie::Checksum);
+    let line = format!("get {} --source path:x --passes 1 --repeats 1", server.uri());
+    let run = bench(&format!("{line} --verify checksum")).ended(1);
+    assert!(run.stderr.contains("and was sent as xxh3:0000000000000000"), "{}", run.stderr);
+    bench(&line).ended(0);
+}
+
+/// A lie that `--verify count` finds; without checks the run is fine unless nothing can be decoded.
+fn check(lie: Lie, want: &str) {
+    let server = Foreign::start(lie);
+    let line = format!("get {} --source path:x --passes 1 --repeats 1", server.uri());
+    let run = bench(&line).ended(1);
+    assert!(run.stdout.contains(want), "{}", run.stdout);
+    let decodes = lie != Lie::Body;
+    bench(&format!("{line} --verify none")).ended(if decodes { 0 } else { 1 });
+}
+
+/// What the server says that is not so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lie {
+    None,
+    /// Announces a row too many.
+    Rows,
+    /// Announces only the first column.
+    Schema,
+    /// Cuts the bodies in half.
+    Body,
+    /// Sends a checksum of zero.
+    Checksum,
+}
+
+/// A running server; stops when dropped.
+struct Foreign {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Foreign {
+    fn start(lie: Lie) -> Self {
+        let (sender, address) = std::sync::mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let any = SocketAddr::from(([127, 0, 0, 1], 0));
+                let incoming = TcpIncoming::bind(any).expect("a free port");
+                let incoming = incoming.with_nodelay(Some(true));
+                sender.send(incoming.local_addr().expect("an address")).expect("the test waits");
+                let service = FlightServiceServer::new(Service { lie });
+                let served = Server::builder()
+                    .add_service(service)
+                    .serve_with_incoming_shutdown(incoming, async { drop(stopped.await) });
+                served.await.expect("it serves until it is stopped");
+            });
+        });
+        let address = address.recv().expect("the server starts");
+        Self { address, stop: Some(stop), thread: Some(thread) }
+    }
+
+    fn uri(&self) -> String {
+        format!("grpc://{}", self.address)
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the server has already failed the test through what the bench saw.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Service {
+    lie: Lie,
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+fn batch() -> RecordBatch {
+    let numbers = arrow_array::Int64Array::from_iter_values(0..ROWS as i64);
+    let halves = arrow_array::Float64Array::from_iter_values((0..ROWS).map(|i| i as f64 / 2.0));
+    RecordBatch::try_new(
+        known_schema(),
+        vec![std::sync::Arc::new(numbers), std::sync::Arc::new(halves)],
+    )
+    .expect("two columns of the schema")
+}
+
+#[tonic::async_trait]
+impl FlightService for Service {
+    type HandshakeStream = Answers<HandshakeResponse>;
+    type ListFlightsStream = Answers<FlightInfo>;
+    type DoGetStream = Answers<FlightData>;
+    type DoPutStream = Answers<PutResult>;
+    type DoActionStream = Answers<arrow_flight::Result>;
+    type ListActionsStream = Answers<ActionType>;
+    type DoExchangeStream = Answers<FlightData>;
+
+    async fn get_flight_info(
+        &self,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
+        let mut schema = known_schema().as_ref().clone();
+        if self.lie == Lie::Schema {
+            schema = schema.project(&[0]).expect("a first column");
+        }
+        let rows = ROWS as i64 + i64::from(self.lie == Lie::Rows);
+        let info = FlightInfo::new()
+            .try_with_schema(&schema)
+            .map_err(|error| Status::internal(error.to_string()))?
+            .with_descriptor(request.into_inner())
+            .with_endpoint(
+                // A location that leads nowhere: it must not be followed.
+                FlightEndpoint::new()
+                    .with_ticket(Ticket::new("all"))
+                    .with_location("grpc://[::]:1"),
+            )
+            .with_total_records(rows);
+        Ok(Response::new(info))
+    }
+
+    async fn do_get(
+        &self,
+        _request: Request<Ticket>,
+    ) -> Result<Response<Self::DoGetStream>, Status> {
+        let lie = self.lie;
+        let messages = FlightDataEncoderBuilder::new()
+            .with_schema(known_schema())
+            .build(stream::iter([Ok(batch())]))
+            .map_ok(move |mut message| {
+                match lie {
+                    Lie::Body => {
+                        let half = message.data_body.len() / 2;
+                        message.data_body = message.data_body.slice(..half);
+                    }
+                    Lie::Checksum => message.app_metadata = "xxh3:0000000000000000".into(),
+                    Lie::None | Lie::Rows | Lie::Schema => {}
+                }
+                message
+            })
+            .map_err(Status::from);
+        Ok(Response::new(messages.boxed()))
+    }
+
+    async fn do_put(
+        &self,
+        request: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoPutStream>, Status> {
+        let mut messages = request.into_inner();
+        while messages.message().await?.is_some() {}
+        Ok(Response::new(stream::empty().boxed()))
+    }
+
+    async fn list_flights(
+        &self,
+        _request: Request<Criteria>,
+    ) -> Result<Response<Self::ListFlightsStream>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn list_actions(
+        &self,
+        _request: Request<Empty>,
+    ) -> Result<Response<Self::ListActionsStream>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn handshake(
+        &self,
+        _request: Request<Streaming<HandshakeRequest>>,
+    ) -> Result<Response<Self::HandshakeStream>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn poll_flight_info(
+        &self,
+        _request: Request<FlightDescriptor>,
+    ) -> Result<Response<PollInfo>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn get_schema(
+        &self,
+        _request: Request<FlightDescriptor>,
+    ) -> Result<Response<SchemaResult>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn do_action(
+        &self,
+        _request: Request<Action>,
+    ) -> Result<Response<Self::DoActionStream>, Status> {
+        Err(unimplemented())
+    }
+
+    async fn do_exchange(
+        &self,
+        _request: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoExchangeStream>, Status> {
+        Err(unimplemented())
+    }
+}
+
+fn unimplemented() -> Status {
+    Status::unimplemented("this server does not know the call")
+}

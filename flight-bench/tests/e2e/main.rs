@@ -1,0 +1,10 @@
+//! The real flight-bench against real servers: ours as a process, and a foreign one in this test.
+//!
+//! Each figure that matters is computed again by hand from what is known of the data.
+
+mod failures;
+mod figures;
+mod foreign;
+mod secure;
+mod started;
+mod support;

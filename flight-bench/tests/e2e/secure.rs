@@ -1,0 +1,123 @@
+//! TLS: whom the bench trusts, and what it says when it does not.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use flight_testkit::{ServerCommand, ServerProcess, program};
+use tempfile::TempDir;
+
+use crate::support::{ROWS, bench, known, total};
+
+#[test]
+fn a_server_is_trusted_by_its_authority_for_reads_and_uploads() {
+    let secure = Secure::start("ec");
+    for call in ["get --source path:known", "put"] {
+        let got =
+            secure.bench(call, &format!("--tls-ca {}", secure.certs("ca.pem"))).ended(0).json();
+        let tls = &got["variants"][0]["tls"];
+        assert_eq!((&tls["trust"], &tls["verified"]), (&"ca".into(), &true.into()));
+        assert_eq!(tls["version"], "1.3");
+        assert!(tls["suite"].as_str().is_some_and(|suite| suite.contains("AES")), "{tls}");
+        assert!(total(&got, "rows") > 0);
+    }
+}
+
+#[test]
+fn an_unknown_authority_gets_one_sentence_with_the_ways_out() {
+    let secure = Secure::start("ec");
+    let run = secure.bench("get --source path:known", "").ended(1);
+    for want in ["not signed by an authority", "--tls-ca", "--tls-pin", "--tls-insecure"] {
+        assert!(run.stderr.contains(want), "{want} is missing in: {}", run.stderr);
+    }
+    assert_eq!(run.stderr.matches('\n').count(), 1, "one sentence: {}", run.stderr);
+}
+
+#[test]
+fn a_pinned_certificate_is_trusted_whoever_signed_it() {
+    let secure = Secure::start("rsa");
+    let pin = format!("--tls-pin {}", secure.certs("server-rsa.pem"));
+    let got = secure.bench("get --source path:known", &pin).ended(0).json();
+    assert_eq!(got["variants"][0]["tls"]["trust"], "pin");
+    let wrong = format!("--tls-pin {}", secure.certs("server-ec.pem"));
+    let run = secure.bench("get --source path:known", &wrong).ended(1);
+    assert!(run.stderr.contains("is not the pinned one"), "{}", run.stderr);
+}
+
+#[test]
+fn a_server_that_is_not_verified_is_marked() {
+    let secure = Secure::start("ec");
+    let got = secure.bench("get --source path:known", "--tls-insecure").ended(0).json();
+    assert_eq!(got["variants"][0]["tls"]["verified"], false);
+    assert!(got["warnings"].to_string().contains("not verified"), "{got}");
+    let text = bench(&format!(
+        "get {} --source path:known --passes 1 --repeats 1 --tls-insecure",
+        secure.server.endpoint()
+    ));
+    assert!(text.ended(0).stdout.contains("NOT VERIFIED"));
+}
+
+#[test]
+fn the_suite_that_was_asked_for_is_the_one_negotiated() {
+    let secure = Secure::start("ec");
+    let tls = format!(
+        "--tls-ca {} --tls-ciphers TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        secure.certs("ca.pem")
+    );
+    let got = secure.bench("get --source path:known", &tls).ended(0).json();
+    let tls = &got["variants"][0]["tls"];
+    assert_eq!(tls["version"], "1.2");
+    assert_eq!(tls["suite"], "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384");
+}
+
+#[test]
+fn what_cannot_be_trusted_is_wrong_use() {
+    let check = |tls: &str, want: &str| {
+        let run = bench(&format!("get grpc+tls://127.0.0.1:1 --source path:x {tls}")).ended(2);
+        assert!(run.stderr.contains(want), "{tls}: {}", run.stderr);
+    };
+    check("--tls-ca nowhere.pem", "nowhere.pem");
+    check("--tls-ciphers ROT13", "ROT13");
+    check("--tls-cert a.pem --tls-key nowhere.key", "a.pem");
+}
+
+/// A TLS server over the known dataset.
+struct Secure {
+    server: ServerProcess,
+    folder: TempDir,
+}
+
+impl Secure {
+    fn start(kind: &str) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).expect("a new folder");
+        known(&data);
+        let certs = folder.path().join("certs");
+        let made = Command::new(program("flight-server"))
+            .args(["certs", "--out"])
+            .arg(&certs)
+            .output()
+            .expect("flight-server starts");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let pem = |suffix| certs.join(format!("server-{kind}.{suffix}"));
+        let server = ServerCommand::serve(&data)
+            .args(["--admin", "none", "--listen", "grpc+tls://127.0.0.1:0"])
+            .args([PathBuf::from("--tls-cert"), pem("pem"), "--tls-key".into(), pem("key")])
+            .start();
+        Self { server, folder }
+    }
+
+    fn certs(&self, name: &str) -> String {
+        self.folder.path().join("certs").join(name).display().to_string()
+    }
+
+    fn bench(&self, call: &str, tls: &str) -> crate::support::Run {
+        let endpoint = self.server.endpoint();
+        let run =
+            bench(&format!("{call} {endpoint} --passes 1 --repeats 1 --format json --quiet {tls}"));
+        if run.code == 0 && call.starts_with("get") {
+            assert_eq!(total(&run.json(), "rows"), ROWS);
+        }
+        run
+    }
+}
