@@ -26,7 +26,8 @@ def _program(variable):
     if not path:
         pytest.fail(f"{variable} is unset; run the suite with `make test`, or name the program")
     if not os.access(path, os.X_OK):
-        pytest.fail(f"{variable}={path} is no program; build it: cargo build --profile e2e --workspace")
+        pytest.fail(f"{variable}={path} is no program; "
+                    "build it: cargo build --profile e2e --workspace")
     return path
 
 

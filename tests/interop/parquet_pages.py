@@ -22,8 +22,9 @@ def write_lists(file, columns, rows):
             thrift((1, I32, 1), (3, I32, optional), (4, BINARY, b"element")),
         ]
         about = thrift(
-            (1, I32, 1), (2, LIST, (I32, [0, 3])), (3, LIST, (BINARY, [name, b"list", b"element"])),
-            (4, I32, 0), (5, I64, count), (6, I64, len(data)), (7, I64, len(data)), (9, I64, offset))
+            (1, I32, 1), (2, LIST, (I32, [0, 3])),
+            (3, LIST, (BINARY, [name, b"list", b"element"])), (4, I32, 0), (5, I64, count),
+            (6, I64, len(data)), (7, I64, len(data)), (9, I64, offset))
         chunks.append(thrift((2, I64, offset), (3, STRUCT, about)))
     group = thrift((1, LIST, (STRUCT, chunks)), (2, I64, len(out) - 4), (3, I64, rows))
     footer = thrift((1, I32, 2), (2, LIST, (STRUCT, schema)), (3, I64, rows),

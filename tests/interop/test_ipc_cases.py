@@ -336,7 +336,8 @@ def test_damaged_files_never_end_the_server_nor_come_out_as_internal_errors(
     """10521"""
     batch = pa.record_batch({
         "i": pa.array([1, None, 3] * 20), "s": pa.array(["a", "bb", None] * 20),
-        "l": pa.array([[1], None, [2, 3]] * 20), "d": pa.array(["x", "y", "x"] * 20).dictionary_encode(),
+        "l": pa.array([[1], None, [2, 3]] * 20),
+        "d": pa.array(["x", "y", "x"] * 20).dictionary_encode(),
     })
     source = tmp_path / f"good.{extension}"
     table = pa.Table.from_batches([batch, batch])

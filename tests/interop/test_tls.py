@@ -97,7 +97,8 @@ def test_a_self_signed_server_is_refused_by_who_does_not_know_it(
         get(server, tls_root_certs=(certs / "ca.pem").read_bytes())
 
 
-def test_plaintext_does_not_reach_a_tls_port_nor_tls_a_plaintext_port(serve, data, serve_tls, certs):
+def test_plaintext_does_not_reach_a_tls_port_nor_tls_a_plaintext_port(
+        serve, data, serve_tls, certs):
     secure = serve_tls(certs, "server-ec")
     plain = serve(data)
     root = (certs / "ca.pem").read_bytes()
