@@ -126,7 +126,9 @@ impl ParquetScan {
         let index = after.checked_sub(1).expect("the first group begins at row 0");
         let group = &groups[index];
         let end = (group.first_row + group.rows).min(self.rows.end);
+        // Decoders reserve room for as many rows as they are told to expect.
         let batch_rows = batch_rows.unwrap_or_else(|| self.usual_batch_rows(group));
+        let batch_rows = batch_rows.min(end - self.rows.start);
 
         let leaves = self.file.metadata.file_metadata().schema_descr().num_columns();
         let limit = self.file.limits.decoded_bytes;

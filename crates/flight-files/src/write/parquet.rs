@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, new_null_array};
-use arrow_schema::{FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use bytes::Bytes;
 use flight_wire::logical_bytes;
 use parquet::arrow::ArrowWriter;
@@ -13,6 +13,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use super::rebuild::child_types;
 use crate::error::{FileError, parquet_write, unwinding, within};
 use crate::format::Codec;
 use crate::limits::{
@@ -70,12 +71,15 @@ fn check_schema(schema: &SchemaRef, properties: &WriterProperties) -> Result<(),
             "Parquet cannot hold rows without columns; store this dataset as feather",
         ));
     }
-    if survives(schema, properties) == Some(true) {
+    let unions = schema.fields().iter().any(|field| has_union(field.data_type()));
+    if !unions && survives(schema, properties) == Some(true) {
         return Ok(());
     }
     for field in schema.fields() {
         let alone = Arc::new(Schema::new(vec![Arc::clone(field)]));
-        let what = match survives(&alone, properties) {
+        // The parquet crate panics on a union; that would be caught, and told on stderr.
+        let union = has_union(field.data_type());
+        let what = match if union { None } else { survives(&alone, properties) } {
             Some(true) => continue,
             Some(false) => "would come back from Parquet as another type",
             None => "cannot be stored as Parquet",
@@ -84,6 +88,15 @@ fn check_schema(schema: &SchemaRef, properties: &WriterProperties) -> Result<(),
         return Err(FileError::column_not_supported(field.name(), what));
     }
     Err(FileError::not_supported("this schema cannot be stored as Parquet; store it as feather"))
+}
+
+fn has_union(data_type: &DataType) -> bool {
+    let value = match data_type {
+        DataType::Union(..) => return true,
+        DataType::Dictionary(_, value) => vec![value.as_ref()],
+        other => child_types(other),
+    };
+    value.into_iter().any(has_union)
 }
 
 /// Whether an empty file of this schema has this schema; `None` when there can be none.

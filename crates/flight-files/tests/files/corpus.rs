@@ -83,8 +83,8 @@ fn golden_streams_and_files_read_as_arrow_ipc_reads_them_and_alike() {
             continue;
         }
         read += 1;
-        // Of this one the stream has other names of a map's children than the file.
-        if stream.ends_with("1.0.0-littleendian/generated_map_non_canonical.stream") {
+        // Of these the stream has other names of a map's children than the file.
+        if stream.ends_with("generated_map_non_canonical.stream") {
             continue;
         }
         let streamed = read_path(&stream, Format::Stream).unwrap();
@@ -120,29 +120,31 @@ fn readable_parquet_files_read_as_the_parquet_crate_reads_them() {
     for folder in ["parquet-testing/data", "parquet-testing/shredded_variant", "real"] {
         for path in files(&corpus.join(folder), ".parquet") {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            let found = read_path(&path, Format::Parquet);
-            let crate_found = || -> Result<_, ArrowError> {
-                let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&path)?)?;
-                let schema = Arc::clone(builder.schema());
-                Ok((schema, builder.build()?.collect::<Result<Vec<_>, _>>()?))
-            };
-            match (found, crate_found()) {
-                (Ok((schema, found)), Ok((expected_schema, expected))) => {
-                    assert_eq!(schema, expected_schema, "{name}");
-                    assert_same_rows(&expected, &found, &name);
+            let (schema, found) = match read_path(&path, Format::Parquet) {
+                Ok(read) => read,
+                Err(error) => {
+                    exceptions.push(format!("{name}: {error}"));
+                    continue;
                 }
-                (Ok(_), Err(_)) => exceptions.push(format!("{name} is only read here")),
-                (Err(_), Ok(_)) => exceptions.push(format!("{name} is only refused here")),
-                (Err(error), Err(_)) => exceptions.push(format!("{name}: {error}")),
+            };
+            let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap());
+            let builder = builder.unwrap();
+            assert_eq!(&schema, builder.schema(), "{name}");
+            if name == "repeated_no_annotation.parquet" {
+                // The file claims no rows and its row group six; the crate takes the former.
+                assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 6);
+                continue;
             }
+            let expected = builder.build().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+            assert_same_rows(&expected, &found, &name);
         }
     }
     let told = exceptions.iter().zip(EXCEPTIONS).all(|(found, start)| found.starts_with(start));
     assert!(told && exceptions.len() == EXCEPTIONS.len(), "{exceptions:#?}");
 }
 
-/// Files that are not read, by the parquet crate neither: the last but one is damaged on purpose,
-/// as are the two that name a checksum. The others are valid in some readers' eyes.
+/// Files that are not read: two with a checksum that is wrong on purpose, one that unpacks to 2 GiB,
+/// and two that the parquet crate does not read either, though other readers do.
 const EXCEPTIONS: [&str; 5] = [
     "datapage_v1-corrupt-checksum.parquet: the file is damaged: column \"a\": a page does not match",
     "dict-page-offset-zero.parquet: the file is damaged: Expected list element type of I64",

@@ -26,11 +26,9 @@ fn samples() -> Vec<Sample> {
     }];
     for (format, codec) in [
         (Format::Feather, Codec::None),
-        (Format::Feather, Codec::Lz4),
         (Format::Feather, Codec::Zstd),
         (Format::Parquet, Codec::None),
         (Format::Parquet, Codec::Zstd),
-        (Format::Parquet, Codec::Gzip),
     ] {
         // Parquet gives run-end columns back as another type.
         let kept: Vec<_> = (0..if format == Format::Parquet { 5 } else { 6 }).collect();
@@ -77,7 +75,7 @@ fn a_cut_file_is_an_error_or_whole() {
 fn a_flipped_byte_is_an_error_or_sound_batches() {
     for Sample { format, mut bytes, .. } in samples() {
         for at in 0..bytes.len() {
-            for mask in [0x01, 0x80, 0xFF] {
+            for mask in [0x01, 0x80] {
                 bytes[at] ^= mask;
                 if let Err(error) = try_read(&bytes, format) {
                     check_text(&error);
@@ -95,7 +93,7 @@ fn files_of_other_kinds_are_told_apart() {
         assert!(error.contains(expected), "{format:?}: {error:?} lacks {expected:?}");
     };
     let samples = samples();
-    let (stream, feather, parquet) = (&samples[0].bytes, &samples[1].bytes, &samples[4].bytes);
+    let (stream, feather, parquet) = (&samples[0].bytes, &samples[1].bytes, &samples[3].bytes);
     check(stream, Format::Feather, "extension .arrows");
     check(parquet, Format::Feather, "does not begin with ARROW1");
     check(feather, Format::Parquet, "does not end with PAR1");

@@ -44,7 +44,7 @@ impl Structure {
         this
     }
 
-    fn list(self, id: u8, kind: u8, elements: Vec<Vec<u8>>) -> Self {
+    fn list(self, id: u8, kind: u8, elements: &[Vec<u8>]) -> Self {
         let mut this = self.head(id, 9);
         this.bytes.push(0xF0 | kind);
         this.bytes.extend(varint(elements.len() as u64));
@@ -53,7 +53,8 @@ impl Structure {
     }
 
     pub(crate) fn structures(self, id: u8, elements: Vec<Self>) -> Self {
-        self.list(id, 12, elements.into_iter().map(Self::end).collect())
+        let elements: Vec<_> = elements.into_iter().map(Self::end).collect();
+        self.list(id, 12, &elements)
     }
 
     pub(crate) fn end(mut self) -> Vec<u8> {
@@ -127,12 +128,12 @@ pub(crate) fn file(leaves: Vec<Leaf>, rows: i64) -> Vec<u8> {
     for leaf in leaves {
         let start = bytes.len() as i64;
         bytes.extend(&leaf.pages);
-        let path = leaf.path.iter().map(|part| text(part)).collect();
+        let path: Vec<_> = leaf.path.iter().map(|part| text(part)).collect();
         let data = if leaf.dictionary { start + 1 } else { start };
         let metadata = Structure::default()
             .i32(1, leaf.physical)
-            .list(2, 5, vec![varint(0)])
-            .list(3, 8, path)
+            .list(2, 5, &[varint(0)])
+            .list(3, 8, &path)
             .i32(4, leaf.codec)
             .i64(5, leaf.values)
             .i64(6, leaf.pages.len() as i64)

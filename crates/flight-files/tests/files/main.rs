@@ -1,6 +1,8 @@
 //! Whole files through the public interface: written, read, cut, flipped, changed under a reader,
 //! and the public test files.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up its case has failed")]
+
 mod cases;
 mod changed;
 mod corpus;

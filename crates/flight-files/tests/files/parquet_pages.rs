@@ -110,7 +110,7 @@ fn a_first_row_that_begins_inside_a_list_is_damage() {
 
 #[test]
 fn a_row_group_with_fewer_rows_than_it_claims_is_damage() {
-    let mut leaf = text_leaf(3, PLAIN, STORED, plain(&["a", "b"]), 2);
+    let mut leaf = text_leaf(3, PLAIN, STORED, &plain(&["a", "b"]), 2);
     leaf.values = 3;
     check_error(&open(&file(vec![leaf], 3), Format::Parquet).unwrap(), "insufficient rows read");
 }
@@ -128,7 +128,7 @@ fn plain(values: &[&str]) -> Vec<u8> {
     values.iter().flat_map(one).collect()
 }
 
-fn text_leaf(rows: i64, encoding: i64, codec: i64, body: Vec<u8>, values: i64) -> Leaf {
+fn text_leaf(rows: i64, encoding: i64, codec: i64, body: &[u8], values: i64) -> Leaf {
     Leaf {
         schema: text_column("text"),
         path: vec!["text"],
@@ -136,7 +136,7 @@ fn text_leaf(rows: i64, encoding: i64, codec: i64, body: Vec<u8>, values: i64) -
         codec,
         values: rows,
         dictionary: false,
-        pages: data_page(values, encoding, body.len(), &body),
+        pages: data_page(values, encoding, body.len(), body),
     }
 }
 
@@ -185,7 +185,7 @@ fn a_row_over_the_limit_is_refused_by_its_name() {
 
 #[test]
 fn a_page_over_the_limit_is_refused_before_it_is_unpacked() {
-    let mut leaf = text_leaf(1, PLAIN, ZSTD, Vec::new(), 1);
+    let mut leaf = text_leaf(1, PLAIN, ZSTD, &[], 1);
     leaf.pages = data_page(1, PLAIN, i32::MAX as usize, b"tiny");
     let dataset = open(&file(vec![leaf], 1), Format::Parquet).unwrap();
     check_error(&dataset, "a Parquet page's bytes would be 2147483647, more than the limit");
@@ -195,7 +195,7 @@ fn a_page_over_the_limit_is_refused_before_it_is_unpacked() {
 fn a_gzip_page_that_unpacks_to_more_than_it_claims_is_damage() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut encoder, &vec![0; 32 << 20]).unwrap();
-    let mut leaf = text_leaf(1, PLAIN, GZIP, Vec::new(), 1);
+    let mut leaf = text_leaf(1, PLAIN, GZIP, &[], 1);
     leaf.pages = data_page(1, PLAIN, 100, &encoder.finish().unwrap());
     check_error(&open(&file(vec![leaf], 1), Format::Parquet).unwrap(), "claims to unpack to 100");
 }
@@ -210,11 +210,11 @@ fn a_prefix_that_is_longer_than_the_value_before_it_is_damage() {
         [head, zigzag(difference), vec![0; 4]].concat()
     };
     let body = |prefix| [delta(0, prefix), delta(2, 1), b"abc".to_vec()].concat();
-    let good = text_leaf(2, DELTA_BYTE_ARRAY, STORED, body(2), 2);
+    let good = text_leaf(2, DELTA_BYTE_ARRAY, STORED, &body(2), 2);
     let batches = read(&open(&file(vec![good], 2), Format::Parquet).unwrap()).unwrap();
     let texts = batches[0].column(0).as_string::<i32>();
     assert_eq!((texts.value(0), texts.value(1)), ("ab", "abc"));
-    let bad = text_leaf(2, DELTA_BYTE_ARRAY, STORED, body(9), 2);
+    let bad = text_leaf(2, DELTA_BYTE_ARRAY, STORED, &body(9), 2);
     check_error(&open(&file(vec![bad], 2), Format::Parquet).unwrap(), "contradicts itself");
 }
 
@@ -223,16 +223,16 @@ fn forged_counts_are_damage() {
     let forged_dictionary = Leaf {
         dictionary: true,
         pages: dictionary_page(i64::from(i32::MAX), 5, &plain(&["a"])),
-        ..text_leaf(1, PLAIN, STORED, Vec::new(), 1)
+        ..text_leaf(1, PLAIN, STORED, &[], 1)
     };
     let dataset = open(&file(vec![forged_dictionary], 1), Format::Parquet).unwrap();
     check_error(&dataset, "less values than it claims");
-    let without = text_leaf(1, KEYS, STORED, vec![1, 2, 0], 1);
+    let without = text_leaf(1, KEYS, STORED, &[1, 2, 0], 1);
     check_error(&open(&file(vec![without], 1), Format::Parquet).unwrap(), "not there");
-    let mut negative = text_leaf(1, PLAIN, STORED, Vec::new(), 1);
+    let mut negative = text_leaf(1, PLAIN, STORED, &[], 1);
     negative.pages = data_page(-1, PLAIN, 5, &plain(&["a"]));
     check_error(&open(&file(vec![negative], 1), Format::Parquet).unwrap(), "negative");
-    let mut outside = text_leaf(1, PLAIN, STORED, plain(&["a"]), 1);
+    let mut outside = text_leaf(1, PLAIN, STORED, &plain(&["a"]), 1);
     outside.pages = data_page(1, PLAIN, 5, b"a").into_iter().take(12).collect();
     let result = open(&file(vec![outside], 1), Format::Parquet).and_then(|d| read(&d));
     assert!(matches!(result, Err(FileError::Damaged { .. })), "{result:?}");
@@ -240,7 +240,7 @@ fn forged_counts_are_damage() {
 
 #[test]
 fn a_codec_that_is_not_read_is_named_with_its_column() {
-    let leaf = text_leaf(1, PLAIN, 3, plain(&["a"]), 1);
+    let leaf = text_leaf(1, PLAIN, 3, &plain(&["a"]), 1);
     check_error(
         &open(&file(vec![leaf], 1), Format::Parquet).unwrap(),
         "column \"text\": codec LZO",

@@ -28,6 +28,10 @@ fn check(schema: &SchemaRef, batches: &[RecordBatch], options: WriteOptions) -> 
             assert!(column.is_some() || schema.fields().is_empty(), "{what}: {reason}");
             return None;
         }
+        // Random batches may have more distinct texts than their 8-bit keys can name.
+        Err(FileError::NotSupported { what: reason, .. }) if reason.contains("keys can name") => {
+            return None;
+        }
         Err(error) => panic!("{what}: {error}"),
     };
     let bytes = bytes_of(&written.file);
@@ -148,7 +152,11 @@ fn a_column_that_is_not_there_is_named() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_batches_survive_and_any_part_of_them_can_be_read(seed in any::<u64>()) {
@@ -158,7 +166,7 @@ proptest! {
         let second = batches::sliced_batch(&mut rng, &schema, 25);
         let sent = [first, second];
         let stream = stream_of(&schema, &sent);
-        let feather = check(&schema, &sent, FEATHER).unwrap();
+        let Some(feather) = check(&schema, &sent, FEATHER) else { return Ok(()) };
         let mut forms = vec![(feather, Format::Feather), (stream, Format::Stream)];
         if let Some(parquet) = check(&schema, &sent, PARQUET) {
             forms.push((parquet, Format::Parquet));
@@ -166,7 +174,7 @@ proptest! {
         for (bytes, format) in forms {
             let dataset = open(&bytes, format).unwrap();
             for _ in 0..8 {
-                check_part(&dataset, &sent, random_scan(&mut rng, schema.fields().len()));
+                check_part(&dataset, &sent, &random_scan(&mut rng, schema.fields().len()));
             }
         }
     }
@@ -184,7 +192,7 @@ fn random_scan(rng: &mut impl RngExt, columns: usize) -> Scan {
 }
 
 /// A scan gives what slicing and projecting the whole gives.
-fn check_part(dataset: &Arc<flight_files::DatasetFile>, sent: &[RecordBatch], asked: Scan) {
+fn check_part(dataset: &Arc<flight_files::DatasetFile>, sent: &[RecordBatch], asked: &Scan) {
     let what = format!("{asked:?}");
     let mut expected = Vec::new();
     let mut first_row = 0;
