@@ -22,6 +22,11 @@ pub(crate) const POOL_BYTES_MAX: u64 = 4 << 30;
 pub(crate) const INFLIGHT_MAX: usize = 65_536;
 /// Bytes of batches read from a file: they stay in memory for the whole run.
 pub(crate) const DATA_FILE_BYTES_MAX: u64 = 16 << 30;
+/// Bytes of unacknowledged batches of a stream, unless told otherwise (`--inflight`): enough to
+/// keep a fast network busy, and little enough that a round trip is not mostly a queue.
+pub(crate) const INFLIGHT_BYTES_DEFAULT: u64 = 8 << 20;
+/// Between how many batches that is kept.
+pub(crate) const INFLIGHT_DEFAULT: std::ops::RangeInclusive<u64> = 4..=64;
 /// Rows of the sample that a child server makes.
 pub(crate) const SAMPLE_ROWS_MAX: u64 = 100_000_000;
 /// Records of one stream under Arrow's perf protocol.
@@ -46,6 +51,9 @@ pub(crate) const UPLOAD_BYTES_QUICK: u64 = 1 << 40;
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a server may take to acknowledge the batch that asks whether it does.
 pub(crate) const ACK_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A run that has a fixed amount to move fails when nothing moved for so long; a commit may take
+/// a while.
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 /// A call outside the measured part: planning, deleting, probing.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// A child server prints its ready line this soon.

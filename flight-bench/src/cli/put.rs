@@ -67,10 +67,10 @@ pub(crate) struct PutWorkArgs {
 
     /// Batches of a stream that may wait for their acknowledgement.
     ///
-    /// A stream that has so many in flight waits. Fewer shorten the acknowledgement's round trip
-    /// and, below bandwidth × round trip, the throughput.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = units::count)]
-    pub(crate) inflight: u64,
+    /// A stream that has so many in flight waits. More lengthen the acknowledgement's round trip by
+    /// the queue; fewer cost throughput. Default: what fits 8 MiB, between 4 and 64.
+    #[arg(long, value_name = "N", value_parser = units::count)]
+    pub(crate) inflight: Option<u64>,
 
     /// Bytes after which an upload is committed and the next one begins.
     ///

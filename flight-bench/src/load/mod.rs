@@ -132,7 +132,7 @@ pub(crate) async fn repeat(
         workers.push(worker::spawn(Arc::clone(job), Arc::clone(&gate), thread, Arc::clone(live)));
     }
     let outcome = tokio::select! {
-        outcome = conduct(job, &gate) => outcome,
+        outcome = conduct(job, &gate, live) => outcome,
         () = interrupt.wait() => Err(Stop::interrupted()),
         // Without a window, the run is over when all workers are.
         () = gate.all_done() => Ok(()),
@@ -156,15 +156,15 @@ pub(crate) async fn repeat(
 }
 
 /// Waits until all streams run, sets the window and waits until it is over.
-async fn conduct(job: &Job, gate: &Gate) -> Result<(), Stop> {
+async fn conduct(job: &Job, gate: &Gate, live: &[Arc<Live>]) -> Result<(), Stop> {
     match tokio::time::timeout(limits::START_TIMEOUT, gate.all_reported()).await {
         Ok(()) if gate.started_streams() == 0 => return Ok(()),
         Ok(()) => {}
         Err(_) => {
             let missing = gate.unreported_streams();
             return Err(Stop::failed(anyhow::anyhow!(
-                "{missing} of {} streams moved no batch within {:?}; the server accepts calls and \
-                 sends nothing",
+                "{missing} of {} streams moved no batch within {:?}: the server sends nothing, or \
+                 takes fewer streams on a connection (--connections)",
                 job.load.streams,
                 limits::START_TIMEOUT
             )));
@@ -178,12 +178,26 @@ async fn conduct(job: &Job, gate: &Gate) -> Result<(), Stop> {
             _ => None,
         };
         gate.open(now, None, stop);
-        return std::future::pending().await;
+        return Err(stalled(live).await);
     };
     let (opens, closes) = (now + warmup, now + warmup + duration);
     gate.open(opens, Some(closes), None);
     tokio::time::sleep_until(closes.into()).await;
     Ok(())
+}
+
+/// Ends when nothing has moved for [`limits::STALL_TIMEOUT`].
+async fn stalled(live: &[Arc<Live>]) -> Stop {
+    let batches = || live.iter().map(|live| live.batches()).sum::<u64>();
+    let mut before = None;
+    while before != Some(batches()) {
+        before = Some(batches());
+        tokio::time::sleep(limits::STALL_TIMEOUT).await;
+    }
+    Stop::failed(anyhow::anyhow!(
+        "no batch was moved for {:?}; the server stalls",
+        limits::STALL_TIMEOUT
+    ))
 }
 
 fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repeat {

@@ -11,6 +11,7 @@ mod results;
 mod text;
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -53,7 +54,10 @@ fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     let place = || format!("--out {}", path.display());
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(place)?;
+    // The rights of any new file, less what the umask takes.
+    let rights = std::fs::Permissions::from_mode(0o666);
+    let mut file =
+        tempfile::Builder::new().permissions(rights).tempfile_in(folder).with_context(place)?;
     file.write_all(text.as_bytes()).with_context(place)?;
     file.as_file().sync_all().with_context(place)?;
     file.persist(path).with_context(place)?;

@@ -77,7 +77,7 @@ fn run_record(config: &Config) -> RunRecord {
             record.sources = put.destination.iter().map(ToString::to_string).collect();
             record.batch_rows = put.batch_rows;
             record.message_bytes = Some(put.message_bytes as u64);
-            record.inflight = Some(put.inflight);
+            record.inflight = put.inflight;
             record.upload_bytes = Some(put.upload_bytes);
             record.verify = name(put.verify);
             if let PutData::Generated { pool, seed } = put.data {

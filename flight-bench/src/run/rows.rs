@@ -65,7 +65,7 @@ async fn quick(
         destination: None,
         data: PutData::Generated { pool: POOL_OF_QUICK, seed: 42 },
         batch_rows: None,
-        inflight: INFLIGHT_OF_QUICK,
+        inflight: None,
         upload_bytes: limits::UPLOAD_BYTES_QUICK,
         message_bytes: flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT,
         verify: Verify::Count,
@@ -186,6 +186,8 @@ async fn put_row(
     let streams = config.load.streams;
     let uploads = Uploads::new(&mut control, work.destination.as_ref(), &id, streams).await?;
     let acks = probe_acks(control.connection(), &uploads.descriptors()[0], pool).await?;
+    let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
+    results.record.inflight = Some(inflight);
     if results.record.sources.is_empty() {
         results.record.sources = vec![data_name(&work.data)];
     }
@@ -196,7 +198,7 @@ async fn put_row(
             pool: Arc::clone(pool),
             descriptors: uploads.descriptors().to_vec(),
             message_bytes: work.message_bytes,
-            inflight: work.inflight,
+            inflight,
             upload_bytes: work.upload_bytes,
             acks,
             check_count: work.verify != Verify::None,
@@ -265,4 +267,3 @@ fn make_folder(folder: &Path) -> Result<(), Stop> {
 
 /// Generated batches where quick has no file to upload, as the defaults of `put`.
 const POOL_OF_QUICK: u64 = 16;
-const INFLIGHT_OF_QUICK: usize = 64;

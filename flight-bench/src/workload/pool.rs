@@ -100,6 +100,14 @@ impl Pool {
         self.batches.iter().map(|prepared| prepared.amount.rows).sum()
     }
 
+    /// Unacknowledged batches of a stream that suit their size.
+    pub(crate) fn suitable_inflight(&self) -> usize {
+        let bytes: u64 = self.batches.iter().map(|prepared| prepared.amount.logical_bytes).sum();
+        let mean = (bytes / self.batches.len().max(1) as u64).max(1);
+        let range = limits::INFLIGHT_DEFAULT;
+        (limits::INFLIGHT_BYTES_DEFAULT / mean).clamp(*range.start(), *range.end()) as usize
+    }
+
     fn cut(
         schema: SchemaRef,
         batches: impl Iterator<Item = Result<RecordBatch, Stop>>,
@@ -193,6 +201,18 @@ mod tests {
         assert_eq!(pool.rows(), 2048);
         let bytes: u64 = pool.batches.iter().map(|p| p.amount.logical_bytes).sum();
         assert_eq!(bytes, 2048 * GENERATED_ROW_BYTES);
+    }
+
+    #[test]
+    fn large_batches_queue_less() {
+        let check = |rows: u64, want: usize| {
+            let pool = Pool::generated(1, Some(rows), 42, MESSAGE_BYTES).expect("small");
+            assert_eq!(pool.suitable_inflight(), want, "{rows} rows");
+        };
+        check(100, 64);
+        check(4096, 64);
+        check(32 << 10, 8);
+        check(100_000, 4);
     }
 
     #[test]

@@ -116,6 +116,23 @@ fn checksums_of_the_server_are_compared_after_the_windows() {
 }
 
 #[test]
+fn streams_share_connections_where_they_are_told_to() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "get {} --source path:known --passes 1 --repeats 1 --streams 8 --connections 2 --threads 2 \
+         --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    assert_eq!(total(&got, "rows"), 8 * ROWS);
+    assert_eq!(count(&got, "/variants/0/latency/connect/n"), 2);
+    let streams = got["repeats"][0]["streams"].as_array().expect("streams");
+    let connections: Vec<u64> = streams.iter().map(|stream| count(stream, "/conn")).collect();
+    assert_eq!(connections, [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
 fn a_server_can_be_asked_for_smaller_batches() {
     let (server, _folder) = serve_known();
     let got = bench(&format!(

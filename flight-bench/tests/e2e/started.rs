@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{bench, count, number, total};
+use crate::support::{bench, count, number, serve_known, total};
 
 #[test]
 fn quick_measures_six_rows_and_prints_one_table() {
@@ -38,6 +38,21 @@ fn quick_measures_six_rows_and_prints_one_table() {
         .collect();
     let (ec, rsa) = (Value::from("EC P-256"), Value::from("RSA-4096"));
     assert_eq!(certificates, [&Value::Null, &ec, &rsa, &Value::Null, &ec, &rsa]);
+}
+
+#[test]
+fn quick_measures_a_running_server_in_two_rows() {
+    let (server, _folder) = serve_known();
+    let got = bench(&format!(
+        "quick {} --duration 100ms --warmup 20ms --repeats 2 --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    let ids: Vec<&Value> =
+        got["variants"].as_array().expect("variants").iter().map(|v| &v["id"]).collect();
+    assert_eq!(ids, ["get.plain", "put.plain"]);
+    assert_eq!(got["repeats"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //!
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
+mod shared;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,11 +13,11 @@ use flight_wire::limits::{
 };
 
 use crate::cli::{
-    Cli, Command, Format, GetArgs, Http2Args, LoadArgs, OutputArgs, Progress, PutArgs, QuickArgs,
-    Source, TargetArgs, TlsArgs, Verify,
+    Cli, Command, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs, Verify,
 };
 use crate::exit::Stop;
 use crate::limits;
+use shared::{optional, window, within};
 
 /// A run as it will be done.
 #[derive(Debug)]
@@ -101,7 +103,8 @@ pub(crate) struct PutWork {
     pub(crate) destination: Option<Source>,
     pub(crate) data: PutData,
     pub(crate) batch_rows: Option<u64>,
-    pub(crate) inflight: usize,
+    /// Absent: as the size of the batches suggests.
+    pub(crate) inflight: Option<usize>,
     pub(crate) upload_bytes: u64,
     pub(crate) message_bytes: usize,
     pub(crate) verify: Verify,
@@ -233,7 +236,7 @@ impl Config {
             SEND_MESSAGE_BYTES_MIN as u64,
             SEND_MESSAGE_BYTES_MAX as u64,
         )?;
-        let inflight = within("--inflight", work.inflight, 1, limits::INFLIGHT_MAX as u64)?;
+        let inflight = optional("--inflight", work.inflight, 1, limits::INFLIGHT_MAX as u64)?;
         let put = PutWork {
             destination: work.source,
             batch_rows: optional("--batch-rows", work.batch_rows, 1, limits::BATCH_ROWS_MAX)?,
@@ -244,7 +247,7 @@ impl Config {
                     seed: work.seed,
                 },
             },
-            inflight: inflight as usize,
+            inflight: inflight.map(|batches| batches as usize),
             upload_bytes: within("--upload-bytes", upload_bytes, 1, u64::MAX)?,
             message_bytes: message_bytes as usize,
             verify: work.verify,
@@ -259,140 +262,6 @@ impl Config {
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
             output: Output::new(args.output)?,
-        })
-    }
-}
-
-impl Target {
-    fn new(args: TargetArgs, tls: TlsArgs) -> Result<Self, Stop> {
-        let given = tls_flags(&tls);
-        match args.target {
-            Some(endpoint) => {
-                if args.server_bin.is_some() {
-                    return Err(Stop::usage(format!(
-                        "--server-bin starts a server and TARGET {endpoint} runs already; leave \
-                         one of them out"
-                    )));
-                }
-                if let (Some(flag), false) = (given, endpoint.is_tls()) {
-                    return Err(Stop::usage(format!(
-                        "{flag} goes with TLS and TARGET {endpoint} is plaintext; write \
-                         grpc+tls://HOST:PORT"
-                    )));
-                }
-                Ok(Self::Given { endpoint, tls })
-            }
-            None => match given {
-                Some(flag) => Err(Stop::usage(format!(
-                    "{flag} goes with a TARGET such as grpc+tls://HOST:PORT; without one, quick \
-                     makes certificates of its own and get and put run in plaintext"
-                ))),
-                None => Ok(Self::Child { program: args.server_bin }),
-            },
-        }
-    }
-}
-
-/// The first TLS option that was given; `--tls-min` has a default and says nothing.
-fn tls_flags(tls: &TlsArgs) -> Option<&'static str> {
-    let flags = [
-        ("--tls-ca", tls.tls_ca.is_some()),
-        ("--tls-pin", tls.tls_pin.is_some()),
-        ("--tls-insecure", tls.tls_insecure),
-        ("--tls-cert", tls.tls_cert.is_some()),
-        ("--tls-server-name", tls.tls_server_name.is_some()),
-        ("--tls-ciphers", !tls.tls_ciphers.is_empty()),
-    ];
-    flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
-}
-
-impl LinkConfig {
-    fn new(
-        target: &TargetArgs,
-        http2: Option<&Http2Args>,
-        max_message_bytes: u64,
-    ) -> Result<Self, Stop> {
-        // RFC 9113 section 6.9.2: windows of 65535 bytes to 2^31 - 1.
-        let window = |flag, size: Option<u64>| {
-            let size = optional(flag, size, 65_535, (1 << 31) - 1)?;
-            Ok::<_, Stop>(size.map(|size| size as u32))
-        };
-        let max = within(
-            "--max-message-bytes",
-            max_message_bytes,
-            SEND_MESSAGE_BYTES_MIN as u64,
-            (1 << 31) - 1,
-        )?;
-        Ok(Self {
-            connect_timeout: target.connect_timeout,
-            stream_window: window("--h2-stream-window", http2.and_then(|h| h.h2_stream_window))?,
-            connection_window: window(
-                "--h2-connection-window",
-                http2.and_then(|h| h.h2_connection_window),
-            )?,
-            max_message_bytes: max as usize,
-        })
-    }
-}
-
-impl Load {
-    fn from_args(args: &LoadArgs) -> Result<Self, Stop> {
-        let extent = match (args.batches, args.passes) {
-            (Some(batches), _) => Extent::Batches(within("--batches", batches, 1, u64::MAX)?),
-            (None, Some(passes)) => Extent::Passes(within("--passes", passes, 1, u64::MAX)?),
-            (None, None) => window(
-                args.warmup.unwrap_or(Duration::from_secs(1)),
-                args.duration.unwrap_or(Duration::from_secs(3)),
-            )?,
-        };
-        Self::new(
-            &[("--streams", args.streams), ("--repeats", args.repeats)],
-            args.threads,
-            args.connections.unwrap_or(args.streams),
-            extent,
-        )
-    }
-
-    fn new(
-        [streams, repeats]: &[(&str, u64); 2],
-        threads: Option<u64>,
-        connections: u64,
-        extent: Extent,
-    ) -> Result<Self, Stop> {
-        let streams = within(streams.0, streams.1, 1, limits::STREAMS_MAX as u64)?;
-        let connections = within("--connections", connections, 1, streams)?;
-        let threads = match threads {
-            // A connection lives on one thread, so that more threads would idle.
-            Some(threads) => {
-                within("--threads", threads, 1, connections.min(limits::THREADS_MAX as u64))?
-            }
-            None => default_threads().clamp(1, connections),
-        };
-        Ok(Self {
-            streams: streams as usize,
-            connections: connections as usize,
-            threads: threads as usize,
-            extent,
-            repeats: within(repeats.0, repeats.1, 1, limits::REPEATS_MAX as u64)? as usize,
-        })
-    }
-}
-
-impl Output {
-    fn new(args: OutputArgs) -> Result<Self, Stop> {
-        let file = |path: PathBuf| match path.extension().and_then(|e| e.to_str()) {
-            Some("json") => Ok((path, Format::Json)),
-            Some("txt") => Ok((path, Format::Text)),
-            _ => Err(Stop::usage(format!(
-                "--out {} has no form in its name; end it with .json or .txt",
-                path.display()
-            ))),
-        };
-        Ok(Self {
-            format: args.format,
-            files: args.out.into_iter().map(file).collect::<Result<_, _>>()?,
-            progress: args.progress,
-            quiet: args.quiet,
         })
     }
 }
@@ -417,31 +286,5 @@ fn check_get_sources(sources: &[Source], work: &crate::cli::GetWorkArgs) -> Resu
     Ok(())
 }
 
-fn window(warmup: Duration, duration: Duration) -> Result<Extent, Stop> {
-    if duration < limits::WINDOW_MIN {
-        return Err(Stop::usage(format!(
-            "--duration {duration:?} is too short to measure; give {:?} or more",
-            limits::WINDOW_MIN
-        )));
-    }
-    Ok(Extent::Window { warmup, duration })
-}
-
-fn default_threads() -> u64 {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64 / 2)
-}
-
-fn within(flag: &str, value: u64, min: u64, max: u64) -> Result<u64, Stop> {
-    if (min..=max).contains(&value) {
-        return Ok(value);
-    }
-    Err(Stop::usage(format!("{flag} {value} is outside {min} to {max}; choose a value in between")))
-}
-
-fn optional(flag: &str, value: Option<u64>, min: u64, max: u64) -> Result<Option<u64>, Stop> {
-    value.map(|value| within(flag, value, min, max)).transpose()
-}
-
 #[cfg(test)]
-#[path = "config_tests.rs"]
 mod tests;
