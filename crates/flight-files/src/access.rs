@@ -57,7 +57,11 @@ impl FileAccess {
 
     /// Like [`Self::read`], into memory that is aligned as Arrow's arrays want it.
     pub(crate) fn read_aligned(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
-        let mut bytes = MutableBuffer::from_len_zeroed(self.check_range(offset, length)?);
+        let length = self.check_range(offset, length)?;
+        // A sparse file can be larger than any memory.
+        let mut bytes = MutableBuffer::try_from_len_zeroed(length).map_err(|_| {
+            FileError::invalid(format!("there is no memory for a block of {length} bytes"))
+        })?;
         self.read_exact_at(bytes.as_slice_mut(), offset)?;
         Ok(bytes.into())
     }

@@ -32,8 +32,9 @@ pub struct ReadLimits {
     pub depth: usize,
     /// Rows of one batch of an IPC file or stream.
     pub batch_rows: u64,
-    /// Bytes of one IPC batch that its compressed buffers may unpack to. Uncompressed ones are
-    /// bounded by the file itself.
+    /// Bytes of one IPC message's body as it is stored: all of it is read into memory.
+    pub body_bytes: u64,
+    /// Bytes of one IPC batch that its compressed buffers may unpack to.
     pub batch_bytes: u64,
     /// Bytes of all dictionaries of an IPC file or stream.
     pub dictionary_bytes: u64,
@@ -58,6 +59,7 @@ impl Default for ReadLimits {
             columns: 10_000,
             depth: 32,
             batch_rows: 1 << 31,
+            body_bytes: 8 << 30,
             batch_bytes: 2 << 30,
             dictionary_bytes: 1 << 30,
             footer_bytes: 64 << 20,

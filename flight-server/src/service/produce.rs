@@ -1,5 +1,6 @@
 //! Batches turned into frames, ahead of the socket, and handed to it.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -24,7 +25,8 @@ pub(super) struct Frames {
     batches: Batches,
     encoder: Encoder,
     checksum: bool,
-    opened: bool,
+    /// Encoded and not yet in a group; the schema at first.
+    ready: VecDeque<Message>,
     /// Batches and rows in the group made last.
     counted: (u64, u64),
 }
@@ -40,26 +42,28 @@ impl Frames {
         checksum: bool,
     ) -> Result<Self, Status> {
         let encoder = Encoder::new(schema, options).map_err(IntoStatus::into_status)?;
-        Ok(Self { batches, encoder, checksum, opened: false, counted: (0, 0) })
+        // The schema is sent at once, before the first batch is read: it comes even with no rows.
+        let ready = [encoder.schema()].into();
+        Ok(Self { batches, encoder, checksum, ready, counted: (0, 0) })
     }
 
     /// The next group of messages; `None` after the last. Blocks on the disk.
     fn next(&mut self) -> Result<Option<Frame>, Status> {
         self.counted = (0, 0);
         let mut frame = Frame::default();
-        if !self.opened {
-            self.opened = true;
-            // Sent at once, before the first batch is read: the schema comes even with no rows.
-            let schema = self.encoder.schema();
-            self.add(&mut frame, schema);
-            return Ok(Some(frame));
-        }
         while frame.bytes() < GROUP_BYTES {
+            if let Some(message) = self.ready.pop_front() {
+                let schema = message.kind == Kind::Schema;
+                self.add(&mut frame, message);
+                if schema {
+                    break;
+                }
+                continue;
+            }
             let Some(batch) = self.batches.next() else { break };
             let batch = batch.map_err(IntoStatus::into_status)?;
-            for message in self.encoder.encode(&batch).map_err(IntoStatus::into_status)? {
-                self.add(&mut frame, message);
-            }
+            let messages = self.encoder.encode(&batch).map_err(IntoStatus::into_status)?;
+            self.ready.extend(messages);
         }
         Ok((frame.bytes() > 0).then_some(frame))
     }

@@ -64,7 +64,7 @@ impl Index {
     ) -> Result<(Self, Vec<u8>), FileError> {
         let (footer, entries) = file::read(access, limits)?;
         let mut index = Self::new(SchemaBytes::Footer(footer.clone()), limits)?;
-        index.append(entries)?;
+        index.append(entries, limits.body_bytes)?;
         Ok((index, footer))
     }
 
@@ -75,7 +75,7 @@ impl Index {
     ) -> Result<(Self, Vec<u8>), FileError> {
         let (schema, entries) = stream::read(access, limits)?;
         let mut index = Self::new(SchemaBytes::Message(schema), limits)?;
-        index.append(entries)?;
+        index.append(entries, limits.body_bytes)?;
         let digest = index.entries.iter().flat_map(|entry| {
             [entry.header_offset, entry.header_bytes, entry.body_offset, entry.body_bytes]
         });
@@ -93,9 +93,10 @@ impl Index {
         Ok(Self { schema, schema_bytes, entries: Vec::new(), rows: 0, limits })
     }
 
-    fn append(&mut self, entries: Vec<Entry>) -> Result<(), FileError> {
+    fn append(&mut self, entries: Vec<Entry>, body_bytes_max: u64) -> Result<(), FileError> {
         self.entries = entries;
         for entry in &mut self.entries {
+            within("the bytes of a message's body", entry.body_bytes, body_bytes_max)?;
             if let EntryKind::Batch { first_row, rows } = &mut entry.kind {
                 *first_row = self.rows;
                 let sum = self.rows.checked_add(*rows);

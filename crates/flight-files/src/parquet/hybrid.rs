@@ -97,6 +97,31 @@ pub(super) fn first(data: &[u8], width: u32) -> Option<u32> {
     }
 }
 
+/// How many of the first `most` values are `wanted`.
+pub(super) fn count(data: &[u8], width: u32, wanted: u32, most: u64) -> u64 {
+    let (mut found, mut left) = (0, most);
+    for run in Runs::new(data, width).into_iter().flatten() {
+        let taken = match run {
+            Run::Repeated { value, count } => {
+                let taken = count.min(left);
+                found += if value == wanted { taken } else { 0 };
+                taken
+            }
+            Run::Packed { values } => {
+                let taken = (values.len() as u64).min(left);
+                let values = (0..taken as usize).map(|at| values.get(at));
+                found += values.filter(|value| *value == wanted).count() as u64;
+                taken
+            }
+        };
+        left -= taken;
+        if left == 0 {
+            break;
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +150,14 @@ mod tests {
         check(&[2 << 1, 1, 0x03, 0b1010_0101], 1, &[1, 1, 1, 0, 1, 0, 0, 1, 0, 1]);
         check(&[2 << 1, 0x34, 0x12], 13, &[0x1234; 2]);
         check(&[0x03], 0, &[0; 8]);
+    }
+
+    #[test]
+    fn values_are_counted_up_to_a_bound() {
+        let data = [2 << 1, 1, 0x03, 0b1010_0101];
+        assert_eq!([0, 2, 4, 10, 99].map(|most| count(&data, 1, 1, most)), [0, 2, 3, 6, 6]);
+        assert_eq!(count(&data, 1, 0, 10), 4);
+        assert_eq!(count(&data, 33, 0, 10), 0);
     }
 
     #[test]

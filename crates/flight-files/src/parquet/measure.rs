@@ -4,7 +4,10 @@
 //! it a million times (DELTA_BYTE_ARRAY). The measure is exact where the simple bound would be far
 //! off, and never below what the decoder will write.
 
+use std::sync::Arc;
+
 use parquet::basic::{Encoding, Type};
+use parquet::schema::types::ColumnDescriptor;
 
 use super::delta;
 use super::hybrid::{Run, Runs};
@@ -42,6 +45,26 @@ pub(super) struct Dictionary {
 }
 
 impl Column {
+    pub(super) fn of(descriptor: &ColumnDescriptor) -> Result<Arc<Self>, FileError> {
+        let mut column = Self {
+            name: descriptor.path().string(),
+            physical: descriptor.physical_type(),
+            type_length: 0,
+            definition_max: descriptor.max_def_level(),
+            repetition_max: descriptor.max_rep_level(),
+        };
+        if column.physical == Type::FIXED_LEN_BYTE_ARRAY {
+            let length = u64::try_from(descriptor.type_length());
+            column.type_length = length.map_err(|_| column.damaged("its type has no length"))?;
+        }
+        Ok(Arc::new(column))
+    }
+
+    /// An error that names this column.
+    pub(super) fn damaged(&self, what: &str) -> FileError {
+        FileError::damaged(format!("column {:?}: {what}", self.name))
+    }
+
     /// Bytes of a value of fixed width in the widest type that it may be read as.
     fn fixed_width(&self) -> Option<u64> {
         match self.physical {
@@ -49,10 +72,6 @@ impl Column {
             Type::FIXED_LEN_BYTE_ARRAY => Some(self.type_length.max(32)),
             _ => Some(16),
         }
-    }
-
-    fn damaged(&self, what: &str) -> FileError {
-        FileError::damaged(format!("column {:?}: {what}", self.name))
     }
 }
 

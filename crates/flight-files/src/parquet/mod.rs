@@ -10,6 +10,7 @@ mod delta;
 mod footer;
 mod header;
 mod hybrid;
+mod int96;
 mod levels;
 mod measure;
 mod pages;
@@ -54,7 +55,7 @@ struct Group {
 /// Where a column chunk lies and how it is packed.
 #[derive(Debug)]
 struct Chunk {
-    column: Column,
+    column: Arc<Column>,
     codec: Compression,
     range: Range<u64>,
     /// An estimate of its values' bytes once decoded. For speed only: nothing relies on it.
@@ -76,11 +77,13 @@ impl ParquetFile {
         let schema = Arc::clone(reader.schema());
         check_schema(&schema, limits)?;
 
+        let columns = metadata.file_metadata().schema_descr().columns().iter();
+        let columns: Vec<_> = columns.map(|column| Column::of(column)).collect::<Result<_, _>>()?;
         let mut groups = Vec::with_capacity(metadata.num_row_groups());
         let mut rows = 0u64;
         // Only the row groups' counts are looked at: some writers leave the file's own at 0.
         for group in metadata.row_groups() {
-            let group = check_group(group, rows, data_end)?;
+            let group = check_group(group, &columns, rows, data_end)?;
             let sum = rows.checked_add(group.rows);
             rows = sum.ok_or_else(|| FileError::damaged("it claims over 2^64 rows"))?;
             groups.push(group);
@@ -142,24 +145,29 @@ fn check_field(
 
 fn check_group(
     group: &RowGroupMetaData,
+    columns: &[Arc<Column>],
     first_row: u64,
     data_end: u64,
 ) -> Result<Group, FileError> {
     let rows = u64::try_from(group.num_rows());
     let rows = rows.map_err(|_| FileError::damaged("a row group claims less than no rows"))?;
-    let chunks = group.columns().iter().map(|chunk| check_chunk(chunk, rows, data_end));
+    if group.columns().len() != columns.len() {
+        return Err(FileError::damaged("a row group has other columns than the schema"));
+    }
+    let chunks = group.columns().iter().zip(columns);
+    let chunks = chunks.map(|(chunk, column)| check_chunk(chunk, column, rows, data_end));
     Ok(Group { first_row, rows, chunks: chunks.collect::<Result<_, _>>()? })
 }
 
 fn check_chunk(
     chunk: &ColumnChunkMetaData,
+    column: &Arc<Column>,
     group_rows: u64,
     data_end: u64,
 ) -> Result<Chunk, FileError> {
-    let name = chunk.column_path().string();
-    let damaged = |what: String| FileError::damaged(format!("column {name:?}: {what}"));
     if chunk.file_path().is_some() {
-        return Err(FileError::column_not_supported(&name, "its data is in another file"));
+        let what = "its data is in another file";
+        return Err(FileError::column_not_supported(&column.name, what));
     }
     let data = chunk.data_page_offset();
     // Some writers put 0 where there is no dictionary; no page can be there.
@@ -174,26 +182,16 @@ fn check_chunk(
         (end <= data_end).then_some(start..end)
     };
     let range = range().ok_or_else(|| {
-        damaged(format!("its {length} bytes from offset {start} lie outside the file's data"))
+        let place = format!("its {length} bytes from offset {start}");
+        column.damaged(&format!("{place} lie outside the file's data"))
     })?;
-    let descriptor = chunk.column_descr();
     let values = u64::try_from(chunk.num_values());
-    let values = values.map_err(|_| damaged("it claims less than no values".to_owned()))?;
-    if descriptor.max_rep_level() == 0 && values != group_rows {
-        return Err(damaged(format!("it claims {values} values in {group_rows} rows")));
+    let values = values.map_err(|_| column.damaged("it claims less than no values"))?;
+    if column.repetition_max == 0 && values != group_rows {
+        return Err(column.damaged(&format!("it claims {values} values in {group_rows} rows")));
     }
-    let fixed = descriptor.physical_type() == Type::FIXED_LEN_BYTE_ARRAY;
-    let type_length = if fixed { u64::try_from(descriptor.type_length()).ok() } else { Some(0) };
-    let type_length = type_length.ok_or_else(|| damaged("its type has no length".to_owned()))?;
-    let column = Column {
-        name: name.clone(),
-        physical: descriptor.physical_type(),
-        type_length,
-        definition_max: descriptor.max_def_level(),
-        repetition_max: descriptor.max_rep_level(),
-    };
-    let decoded_bytes = decoded_bytes(chunk, values, type_length);
-    Ok(Chunk { column, codec: chunk.compression(), range, decoded_bytes })
+    let decoded_bytes = decoded_bytes(chunk, values, column.type_length);
+    Ok(Chunk { column: Arc::clone(column), codec: chunk.compression(), range, decoded_bytes })
 }
 
 fn decoded_bytes(chunk: &ColumnChunkMetaData, values: u64, type_length: u64) -> u64 {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::ParquetError;
 
@@ -16,7 +17,7 @@ use super::header::{self, DataV2, PageHeader, PageKind};
 use super::levels::{Levels, levels_width};
 use super::measure::{Column, Dictionary, Measure, measure};
 use super::thrift::ThriftError;
-use super::{Chunk, hybrid};
+use super::{Chunk, hybrid, int96};
 use crate::access::FileAccess;
 use crate::error::{FileError, within};
 use crate::limits::PAGE_HEADER_BYTES_MAX;
@@ -29,7 +30,7 @@ pub(super) struct Pages {
     budget: Arc<Budget>,
     /// Which leaf column this is, of the whole file.
     leaf: usize,
-    column: Column,
+    column: Arc<Column>,
     unpacker: Unpacker,
     page_bytes_max: u64,
     /// Of the next page's header, and the end of the chunk.
@@ -53,7 +54,7 @@ impl Pages {
             budget,
             leaf,
             unpacker: Unpacker::new(chunk.codec, &chunk.column.name)?,
-            column: chunk.column.clone(),
+            column: Arc::clone(&chunk.column),
             page_bytes_max,
             position: chunk.range.start,
             end: chunk.range.end,
@@ -156,6 +157,7 @@ impl Pages {
         let page = self.unpack(&header, packed)?;
         match header.kind {
             PageKind::Dictionary { values, encoding, sorted } => {
+                int96::check(&self.column, &page)?;
                 let dictionary = Dictionary::read(&self.column, &page, values as u64)?;
                 // The page and the decoder's copy of it.
                 let held = 2 * page.len() as u64;
@@ -224,11 +226,14 @@ impl Pages {
         &mut self,
         page: &Bytes,
         levels: &Levels<'_>,
-        encoding: parquet::basic::Encoding,
+        encoding: Encoding,
         values: i32,
     ) -> Result<(), Refusal> {
         if std::mem::take(&mut self.first_data_page) && levels.first_repetition.unwrap_or(0) != 0 {
             return Err(self.damaged("its first row begins in the middle of a list").into());
+        }
+        if encoding == Encoding::PLAIN {
+            int96::check(&self.column, levels.values)?;
         }
         let (dictionary, dictionary_bytes) =
             self.dictionary.as_ref().map_or((None, 0), |d| (Some(&d.0), d.1));
@@ -260,6 +265,19 @@ impl Pages {
         self.begins_row(&next, after + next.header_bytes as u64)
     }
 
+    /// Whether a page that will be skipped, and never decoded, has the rows that it claims.
+    fn check_rows(&self, page: &DataV2, body: u64) -> Result<(), FileError> {
+        if self.column.repetition_max == 0 {
+            return Ok(());
+        }
+        let levels = self.access.read(body, page.repetition_bytes as u64)?;
+        let width = levels_width(self.column.repetition_max);
+        match hybrid::count(&levels, width, 0, page.values as u64) == page.rows as u64 {
+            true => Ok(()),
+            false => Err(self.damaged("a page has other rows than it claims")),
+        }
+    }
+
     fn peek_metadata(&mut self) -> Result<Option<PageMetadata>, FileError> {
         let Some(header) = self.peek()? else { return Ok(None) };
         let data = |num_rows: Option<usize>, values: i32| PageMetadata {
@@ -274,6 +292,9 @@ impl Pages {
                 // Rows can only be skipped by the page where the page holds whole rows.
                 let whole = self.column.repetition_max == 0
                     || (self.begins_row(&header, body)? && self.ends_row(&header)?);
+                if whole {
+                    self.check_rows(page, body)?;
+                }
                 data(whole.then_some(page.rows as usize), page.values)
             }
             PageKind::Dictionary { .. } | PageKind::Index => {
@@ -283,7 +304,7 @@ impl Pages {
     }
 
     fn damaged(&self, what: &str) -> FileError {
-        FileError::damaged(format!("column {:?}: {what}", self.column.name))
+        self.column.damaged(what)
     }
 
     /// Keeps the reason where the scan finds it: the parquet crate would make a text of it.

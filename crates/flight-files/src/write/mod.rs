@@ -11,7 +11,7 @@ mod rebuild;
 use std::fs::File;
 
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 
 use self::feather::FeatherWriter;
 use self::parquet::ParquetWriter;
@@ -142,7 +142,9 @@ impl BatchWriter {
                     field.data_type()
                 )));
             }
-            if !field.is_nullable() && column.is_nullable() && column.logical_null_count() > 0 {
+            // A union has no nulls of its own: those of its children are theirs to declare.
+            let nullable = field.is_nullable() || matches!(field.data_type(), DataType::Union(..));
+            if !nullable && column.is_nullable() && column.logical_null_count() > 0 {
                 return Err(FileError::invalid(format!(
                     "column {name:?} has nulls, and may have none by its schema"
                 )));

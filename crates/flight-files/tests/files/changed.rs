@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use flight_files::{Codec, DatasetFile, FileError, Format, ReadLimits, Scan, WriteOptions};
+use flight_files::{BatchReader, Codec, DatasetFile, FileError, Format, Scan, WriteOptions};
 use tempfile::NamedTempFile;
 
-use crate::support::{assert_same_rows, bytes_of, open_file, read, stream_of, write};
+use crate::support::{assert_same_rows, bytes_of, file_of, open_file, read, stream_of, write};
 
 /// Three batches, larger than what a reader takes at once.
 fn batches(first: i64) -> Vec<RecordBatch> {
@@ -120,17 +120,14 @@ fn the_version_follows_content_size_and_time() {
 
 #[test]
 fn a_dataset_is_shared_between_threads() {
-    fn check<T: Send + Sync>() {}
-    check::<DatasetFile>();
-    let dataset = open_file(tempfile_of(&content(Format::Feather, 0)), Format::Feather).unwrap();
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<DatasetFile>();
+    sent::<BatchReader>();
+    let dataset = open_file(file_of(&content(Format::Feather, 0)), Format::Feather).unwrap();
     std::thread::scope(|threads| {
         for _ in 0..4 {
             threads.spawn(|| assert_same_rows(&batches(0), &read(&dataset).unwrap(), "a thread"));
         }
     });
-    assert!(ReadLimits::default().blocks > 0);
-}
-
-fn tempfile_of(bytes: &[u8]) -> std::fs::File {
-    crate::support::file_of(bytes)
 }

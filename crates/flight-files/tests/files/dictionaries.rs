@@ -106,6 +106,25 @@ fn more_values_than_keys_can_name_is_an_error_that_names_the_column() {
     }
 }
 
+/// What Parquet takes has to come back: its row groups have one dictionary for many batches.
+#[test]
+fn keys_that_parquet_cannot_give_back_are_refused() {
+    let batch = |from: usize| {
+        let mut builder = StringDictionaryBuilder::<Int8Type>::new();
+        (from..from + 100).for_each(|n| builder.append_value(n.to_string()));
+        batch(Arc::new(builder.finish()))
+    };
+    let sent: Vec<_> = (0..10).map(|n| batch(n * 100)).collect();
+    let options = WriteOptions { format: Format::Parquet, codec: Codec::None };
+    match write(&sent[0].schema(), &sent, options) {
+        Ok(written) => {
+            let found = read(&open(&bytes_of(&written.file), Format::Parquet).unwrap()).unwrap();
+            assert_same_rows(&sent, &found, "parquet");
+        }
+        Err(error) => assert!(error.to_string().contains("keys can name"), "{error}"),
+    }
+}
+
 #[test]
 fn nulls_and_nan_in_a_dictionary_are_values_like_others() {
     let dictionary = |values: Vec<Option<f64>>, keys: Vec<i8>| {

@@ -27,11 +27,12 @@ impl Connection {
     ) -> Result<GetStream, Status> {
         let body = tonic::body::Body::new(http_body_util::Full::new(ticket_message(ticket)));
         let response = self.start(paths::DO_GET, metadata, body.into()).await?;
+        let ended = ended_at_once(response.headers());
         Ok(GetStream {
             connection: self.clone(),
             body: response.into_body(),
             reader: MessageReader::new(self.message_bytes_max),
-            ended: false,
+            ended,
         })
     }
 
@@ -50,6 +51,9 @@ impl Connection {
             let response = connection.start(paths::DO_PUT, metadata, body).await?;
             let status = response.status();
             let decoder = ProstCodec::<PutResult, PutResult>::default().decoder();
+            if ended_at_once(response.headers()) {
+                return Ok(PutResults(Streaming::new_empty(decoder, response.into_body())));
+            }
             let inner = Streaming::new_response(decoder, response.into_body(), status, None, None);
             Ok(PutResults(inner))
         };
@@ -179,6 +183,11 @@ impl PutResults {
             Err(status) => Some(Err(status)),
         }
     }
+}
+
+/// Whether the answer is a status alone, in its headers: OK, since errors were returned before.
+fn ended_at_once(headers: &http::HeaderMap) -> bool {
+    headers.contains_key("grpc-status")
 }
 
 /// A gRPC message of `Ticket { bytes ticket = 1 }`.

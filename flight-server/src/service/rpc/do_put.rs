@@ -69,6 +69,9 @@ async fn take(
         Begun::Upload(upload) => upload,
         Begun::AlreadyStored(summary) => {
             acknowledge.send(Frame::put_result(&summary.to_json())).await;
+            // The upload comes a second time in full: breaking it off would make clients report
+            // a failure in place of this answer.
+            while input.next().await?.is_some() {}
             return Ok(());
         }
     };
