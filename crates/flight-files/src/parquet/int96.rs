@@ -10,8 +10,7 @@ use crate::error::FileError;
 
 /// Julian day of 1970-01-01.
 const EPOCH_DAY: i64 = 2_440_588;
-/// Whole days on either side of 1970 that 64 bits of nanoseconds reach.
-const DAYS_MAX: i64 = i64::MAX / 86_400_000_000_000 - 1;
+const DAY_NS: i64 = 86_400_000_000_000;
 const BYTES: usize = 12;
 
 /// Checks plainly encoded values of `column`; those of other types are none of its business.
@@ -20,11 +19,7 @@ pub(super) fn check(column: &Column, values: &[u8]) -> Result<(), FileError> {
         return Ok(());
     }
     let (instants, _) = values.as_chunks::<BYTES>();
-    let day = |instant: &[u8; BYTES]| {
-        let day = instant.last_chunk::<4>().expect("twelve bytes end in four");
-        i64::from(u32::from_le_bytes(*day)) - EPOCH_DAY
-    };
-    if instants.iter().any(|instant| day(instant).abs() > DAYS_MAX) {
+    if instants.iter().any(|instant| nanoseconds(*instant).is_none()) {
         return Err(FileError::column_not_supported(
             &column.name,
             "it holds instants (INT96) before 1678 or after 2261, which nanoseconds of 64 bits \
@@ -32,6 +27,14 @@ pub(super) fn check(column: &Column, values: &[u8]) -> Result<(), FileError> {
         ));
     }
     Ok(())
+}
+
+/// Since 1970; `None` where 64 bits do not reach.
+fn nanoseconds(instant: [u8; BYTES]) -> Option<i64> {
+    let (of_day, day) = instant.split_first_chunk::<8>().expect("twelve bytes are over eight");
+    let day = day.first_chunk::<4>().expect("twelve bytes are eight and four");
+    let days = i64::from(u32::from_le_bytes(*day)) - EPOCH_DAY;
+    days.checked_mul(DAY_NS)?.checked_add(i64::from_le_bytes(*of_day))
 }
 
 #[cfg(test)]
@@ -59,5 +62,19 @@ mod tests {
         assert!(!outcome(Type::INT96, &[epoch - 107_000]));
         assert!(!outcome(Type::INT96, &[u32::MAX]));
         assert!(outcome(Type::INT64, &[u32::MAX]));
+    }
+
+    #[test]
+    fn the_time_of_day_counts() {
+        let instant = |of_day: i64, day: i64| {
+            let day = u32::try_from(EPOCH_DAY + day).unwrap();
+            let bytes = [of_day.to_le_bytes().as_slice(), &day.to_le_bytes()].concat();
+            nanoseconds(bytes.try_into().unwrap())
+        };
+        assert_eq!(instant(5, 1), Some(DAY_NS + 5));
+        assert_eq!(instant(-5, 0), Some(-5));
+        assert_eq!(instant(i64::MAX, 1), None);
+        assert_eq!(instant(i64::MAX % DAY_NS, i64::MAX / DAY_NS), Some(i64::MAX));
+        assert_eq!(instant(i64::MAX % DAY_NS + 1, i64::MAX / DAY_NS), None);
     }
 }

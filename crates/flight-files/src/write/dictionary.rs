@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt64Array, downcast_dictionary_array,
+    Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, RecordBatchOptions, UInt64Array,
+    downcast_dictionary_array,
 };
 use arrow_buffer::ArrowNativeType;
 use arrow_row::{RowConverter, Rows, SortField};
@@ -33,22 +34,45 @@ pub(super) enum Dictionaries {
 }
 
 impl Dictionaries {
-    /// Of `column`, which is how errors name it, or a part of it.
+    /// All those of `column`, which is how errors name it.
     pub(super) fn of(column: &str, data_type: &DataType) -> Self {
-        if let DataType::Dictionary(_, value) = data_type {
-            return Self::Own(Box::new(Unifier::new(column, value)));
+        Self::with_keys(column, data_type, |_| true)
+    }
+
+    /// Those whose keys have 8 or 16 bits, and so may run out.
+    pub(super) fn with_narrow_keys(column: &str, data_type: &DataType) -> Self {
+        Self::with_keys(column, data_type, |key| key.primitive_width().is_some_and(|w| w <= 2))
+    }
+
+    fn with_keys(column: &str, data_type: &DataType, wanted: fn(&DataType) -> bool) -> Self {
+        if let DataType::Dictionary(key, value) = data_type {
+            return match wanted(key) {
+                true => Self::Own(Box::new(Unifier::new(column, value))),
+                false => Self::None,
+            };
         }
-        let children = child_types(data_type);
+        let children = child_types(data_type).into_iter();
         let children: Vec<Self> =
-            children.into_iter().map(|child| Self::of(column, child)).collect();
+            children.map(|child| Self::with_keys(column, child, wanted)).collect();
         match children.iter().all(|child| matches!(child, Self::None)) {
             true => Self::None,
             false => Self::Nested(children),
         }
     }
 
-    /// The same values by the keys of the growing dictionaries.
-    pub(super) fn unify(&mut self, array: &ArrayRef) -> Result<ArrayRef, FileError> {
+    /// `batch`, of which these are the columns' dictionaries, by the keys of the growing ones.
+    pub(super) fn unify_batch(
+        columns: &mut [Self],
+        batch: &RecordBatch,
+    ) -> Result<RecordBatch, FileError> {
+        let unified = columns.iter_mut().zip(batch.columns());
+        let unified = unified.map(|(dictionaries, column)| dictionaries.unify(column));
+        let unified = unified.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(batch.schema(), unified, &options).map_err(arrow_write)
+    }
+
+    fn unify(&mut self, array: &ArrayRef) -> Result<ArrayRef, FileError> {
         match self {
             Self::None => Ok(Arc::clone(array)),
             Self::Own(unifier) => unifier.unify(array),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -54,12 +54,8 @@ impl FeatherWriter {
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
-        let columns = self.dictionaries.iter_mut().zip(batch.columns());
-        let columns = columns.map(|(dictionaries, column)| dictionaries.unify(column));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
-        self.writer.write(&batch.map_err(arrow_write)?).map_err(arrow_write)
+        let batch = Dictionaries::unify_batch(&mut self.dictionaries, batch)?;
+        self.writer.write(&batch).map_err(arrow_write)
     }
 
     pub(super) fn finish(self) -> Result<File, FileError> {

@@ -13,6 +13,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use super::dictionary::Dictionaries;
 use super::rebuild::child_types;
 use crate::error::{FileError, parquet_write, unwinding, within};
 use crate::format::Codec;
@@ -23,6 +24,9 @@ use crate::limits::{
 #[derive(Debug)]
 pub(super) struct ParquetWriter {
     writer: ArrowWriter<BufWriter<File>>,
+    /// By column. Readers give a row group's text back in one dictionary: what its keys cannot name
+    /// could be written and never read.
+    dictionaries: Vec<Dictionaries>,
 }
 
 impl ParquetWriter {
@@ -31,7 +35,10 @@ impl ParquetWriter {
         check_schema(schema, &properties)?;
         let buffered = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
         let writer = ArrowWriter::try_new(buffered, Arc::clone(schema), Some(properties));
-        Ok(Self { writer: writer.map_err(parquet_write)? })
+        let dictionaries = schema.fields().iter();
+        let dictionaries = dictionaries
+            .map(|field| Dictionaries::with_narrow_keys(field.name(), field.data_type()));
+        Ok(Self { writer: writer.map_err(parquet_write)?, dictionaries: dictionaries.collect() })
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
@@ -39,7 +46,8 @@ impl ParquetWriter {
         // Here every row is written out, and a few bytes can stand for terabytes of rows.
         let value = logical_bytes(batch, max);
         within("the bytes of a batch's rows, written out", value, max)?;
-        self.writer.write(batch).map_err(parquet_write)
+        let batch = Dictionaries::unify_batch(&mut self.dictionaries, batch)?;
+        self.writer.write(&batch).map_err(parquet_write)
     }
 
     pub(super) fn finish(self) -> Result<File, FileError> {
