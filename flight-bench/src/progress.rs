@@ -28,9 +28,7 @@ impl Progress {
     pub(crate) fn new(output: &Output) -> Self {
         let wanted = output.progress == cli::Progress::Auto && !output.quiet;
         let bar = if wanted { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:20} {pos}/{len}  {msg}  {eta} left")
-            .expect("the template is constant and valid");
-        bar.set_style(style);
+        bar.set_style(style("{msg}"));
         let plain = wanted && bar.is_hidden();
         Self { bar, plain }
     }
@@ -38,6 +36,7 @@ impl Progress {
     /// Sets how many repeats there will be.
     pub(crate) fn expect(&self, repeats: usize) {
         self.bar.set_length(repeats as u64);
+        self.bar.set_style(style("{bar:20} {pos}/{len}  {msg}  {elapsed}"));
     }
 
     /// Shows what `live` counts until `measuring` is over.
@@ -87,6 +86,10 @@ impl Progress {
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn style(template: &'static str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the templates are constant and valid")
 }
 
 /// Writes a line to stderr. Where stderr is gone, there is nobody to tell.

@@ -21,6 +21,11 @@ pub(super) fn amount(value: f64) -> String {
     }
 }
 
+/// A number of things: exact while it is short.
+pub(super) fn count(value: u64) -> String {
+    if value < 100_000 { value.to_string() } else { amount(value as f64) }
+}
+
 /// Bytes a second in millions.
 pub(super) fn megabytes(bytes_per_s: f64) -> String {
     amount(bytes_per_s / 1e6)
@@ -66,6 +71,12 @@ mod tests {
         check(123_456.0, "123k");
         check(72_300_000.0, "72.3M");
         check(1_500_000_000.0, "1.50G");
+    }
+
+    #[test]
+    fn counts_have_no_decimals_while_they_are_short() {
+        assert_eq!((count(0), count(12), count(99_999)), ("0".into(), "12".into(), "99999".into()));
+        assert_eq!(count(1_234_567), "1.23M");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::figures::{amount, megabytes, nanos, or_dash};
 use super::results::{Results, Statistic, Variant, Workload};
-use super::text::{counted, ending, errors, line, parts, plan, server, tls};
+use super::text::{counted, ending, errors, line, parts, plan, started, tls};
 use crate::record::{LatencySummary, Metric, PERCENTILES};
 
 pub(super) fn render(results: &Results) -> String {
@@ -21,7 +21,9 @@ pub(super) fn render(results: &Results) -> String {
             plan(results),
         ],
     );
-    parts(&mut out, &[server(results)]);
+    if let Some(started) = results.server.as_ref().and_then(started) {
+        line(&mut out, &format!("server {started}, started for this run"));
+    }
     line(&mut out, "");
     line(&mut out, &table(results));
     line(&mut out, "");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table};
 
-use super::figures::{amount, megabytes, nanos, or_dash};
-use super::results::{Results, Statistic, Variant, Workload};
+use super::figures::{amount, count, megabytes, nanos, or_dash};
+use super::results::{Results, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 
@@ -35,20 +35,23 @@ fn head(out: &mut String, results: &Results) {
         ],
     );
     for variant in &results.variants {
-        parts(out, &[server(results), variant.url.clone(), variant.label.clone()]);
+        parts(out, &[server(results, variant), variant.label.clone()]);
         tls(out, variant);
     }
 }
 
-/// `server flight-server 0.1.0 (started for this run, pid 4312)`.
-pub(super) fn server(results: &Results) -> String {
-    let Some(server) = &results.server else { return "server unknown".to_owned() };
-    let name = server.name.as_deref().unwrap_or("not known by name");
-    let version = server.version.as_deref().map(|v| format!(" {v}")).unwrap_or_default();
-    match server.pid {
-        Some(pid) => format!("server {name}{version} (started for this run, pid {pid})"),
-        None => format!("server {name}{version}"),
+/// `server grpc://h:1`, or for a started one `server flight-server 0.1.0 (pid 4312) grpc://h:1`.
+fn server(results: &Results, variant: &Variant) -> String {
+    match results.server.as_ref().and_then(started) {
+        Some(started) => format!("server {started} {}", variant.url),
+        None => format!("server {}", variant.url),
     }
+}
+
+/// The server that this run started: `flight-server 0.1.0 (pid 4312)`.
+pub(super) fn started(server: &ServerRecord) -> Option<String> {
+    let (name, version) = (server.name.as_deref()?, server.version.as_deref()?);
+    Some(format!("{name} {version} (pid {})", server.pid?))
 }
 
 /// What was negotiated, and a mark where the server was not verified.
@@ -138,7 +141,7 @@ fn latency_table(variant: &Variant) -> String {
     table.set_header(header);
     for metric in Metric::ALL {
         let Some(summary) = latencies.summary(metric) else { continue };
-        let mut cells = vec![metric.id().to_owned(), amount(summary.count as f64)];
+        let mut cells = vec![metric.id().to_owned(), count(summary.count)];
         cells.push(nanos(summary.mean_ns));
         let percentiles = summary.percentiles_ns.into_iter();
         cells.extend(percentiles.map(|value| or_dash(value.map(|v| nanos(v as f64)))));
@@ -294,7 +297,7 @@ mod tests {
             &text,
             &[
                 "get · path:taxi · 4 streams · 4 connections · 1 thread · closed loop\n",
-                "server flight-server 0.1.0 (started for this run, pid 4312) · grpc://127.0.0.1",
+                "server flight-server 0.1.0 (pid 4312) grpc://127.0.0.1:40213 · plaintext\n",
                 "DoGet  131 MB/s ±0.0 % (131 to 131)   1000 batches/s   4.10M rows/s",
                 "total     5000 batches · 20480000 rows · 655360000 bytes in 5.000 s of 5 repeats",
                 "get.wait",
