@@ -75,13 +75,12 @@ fn a_cut_file_is_an_error_or_whole() {
 fn a_flipped_byte_is_an_error_or_sound_batches() {
     for Sample { format, mut bytes, .. } in samples() {
         for at in 0..bytes.len() {
-            for mask in [0x01, 0x80] {
-                bytes[at] ^= mask;
-                if let Err(error) = try_read(&bytes, format) {
-                    check_text(&error);
-                }
-                bytes[at] ^= mask;
+            let mask = 1 << (at % 8);
+            bytes[at] ^= mask;
+            if let Err(error) = try_read(&bytes, format) {
+                check_text(&error);
             }
+            bytes[at] ^= mask;
         }
     }
 }
