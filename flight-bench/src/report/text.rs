@@ -13,6 +13,11 @@ use crate::record::{ErrorTally, Metric, PERCENTILES};
 pub(super) fn render(results: &Results) -> String {
     let mut out = String::new();
     head(&mut out, results);
+    if results.variants.is_empty() {
+        // Nothing was measured: there is no figure to explain.
+        ending(&mut out, results);
+        return out;
+    }
     for variant in &results.variants {
         figures(&mut out, results, variant);
     }
@@ -329,6 +334,16 @@ mod tests {
             &render(&results),
             &["errors    2 × NOT_FOUND: no such ticket", "NOT COMPLETE: interrupted"],
         );
+    }
+
+    #[test]
+    fn a_run_that_never_began_prints_its_reason_alone() {
+        let mut results = crate::report::results::tests::results(&[]);
+        results.outcome.complete = false;
+        results.outcome.error = Some("cannot reach grpc://h:1".to_owned());
+        let text = render(&results);
+        assert!(text.ends_with("\nNOT COMPLETE: cannot reach grpc://h:1\n"), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, Empty, FlightDescriptor, FlightInfo};
+use flight_net::Endpoint;
 use flight_net::client::{ConnectError, Connection, Connector};
 use flight_wire::protocol::actions::DELETE_DATASET;
 use tokio_stream::StreamExt;
@@ -15,6 +16,8 @@ use crate::record::Failure;
 pub(crate) struct Control {
     client: FlightServiceClient<Connection>,
     connection: Connection,
+    /// What to try when the connection breaks as soon as it is used.
+    way_out: &'static str,
 }
 
 impl Control {
@@ -32,7 +35,14 @@ impl Control {
         })?;
         let client = FlightServiceClient::new(connection.clone())
             .max_decoding_message_size(limits::CONTROL_BYTES_MAX);
-        Ok(Self { client, connection })
+        let way_out = match connector.endpoint() {
+            Endpoint::Tls { .. } => {
+                "if the server asks for a client certificate, give one with --tls-cert and --tls-key"
+            }
+            Endpoint::Tcp { .. } => "if the server speaks TLS, write grpc+tls:// for grpc://",
+            Endpoint::Unix(_) => "the socket may belong to another program",
+        };
+        Ok(Self { client, connection, way_out })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -46,8 +56,8 @@ impl Control {
         &mut self,
         descriptor: FlightDescriptor,
     ) -> Result<FlightInfo, Status> {
-        let answer = in_time(self.client.get_flight_info(descriptor)).await?;
-        Ok(answer.into_inner())
+        let answer = in_time(self.client.get_flight_info(descriptor)).await;
+        Ok(self.explained(answer)?.into_inner())
     }
 
     /// The flights of the server, at most [`limits::LISTED_FLIGHTS_MAX`].
@@ -61,7 +71,8 @@ impl Control {
             let flights: Vec<_> = flights.take(limits::LISTED_FLIGHTS_MAX).collect().await;
             flights.into_iter().collect()
         };
-        in_time(listing).await
+        let flights = in_time(listing).await;
+        self.explained(flights)
     }
 
     /// Whether the server names an action; `false` when it lists none.
@@ -79,7 +90,8 @@ impl Control {
             }
             Ok(false)
         };
-        match in_time(listing).await {
+        let known = in_time(listing).await;
+        match self.explained(known) {
             Ok(known) => Ok(known),
             Err(status) if status.code() == Code::Unavailable => {
                 Err(refused("ListActions", status))
@@ -107,6 +119,16 @@ impl Control {
             Err(status) if status.code() == Code::NotFound => Ok(()),
             other => other,
         }
+    }
+
+    /// Adds the way out to a connection's end, whose reason is often only known to the server.
+    fn explained<T>(&self, answer: Result<T, Status>) -> Result<T, Status> {
+        answer.map_err(|status| match status.code() {
+            Code::Unavailable => {
+                Status::unavailable(format!("{}; {}", status.message(), self.way_out))
+            }
+            _ => status,
+        })
     }
 }
 

@@ -143,6 +143,15 @@ fn a_server_can_be_asked_for_smaller_batches() {
     .json();
     assert_eq!(total(&got, "batches"), ROWS / 1000);
     assert_eq!(total(&got, "rows"), ROWS);
+    let got = bench(&format!(
+        "get {} --source path:known --message-bytes 16KiB --passes 1 --repeats 1 --format json",
+        server.endpoint()
+    ))
+    .ended(0)
+    .json();
+    // 16 bytes a row: no message holds more than 1024.
+    assert!(total(&got, "batches") >= ROWS.div_ceil(1024), "{got}");
+    assert_eq!(total(&got, "rows"), ROWS);
 }
 
 #[test]

@@ -70,6 +70,33 @@ fn the_suite_that_was_asked_for_is_the_one_negotiated() {
 }
 
 #[test]
+fn a_server_that_asks_for_a_certificate_gets_one_or_is_told_how() {
+    let secure = Secure::start_with("ec", &["--tls-client-ca"]);
+    let ca = format!("--tls-ca {}", secure.certs("ca.pem"));
+    let run = secure.bench("get --source path:known", &ca).ended(5);
+    for want in ["CertificateRequired", "--tls-cert", "--tls-key"] {
+        assert!(run.stderr.contains(want), "{}", run.stderr);
+    }
+    let (cert, key) = (secure.certs("client.pem"), secure.certs("client.key"));
+    let shown = format!("{ca} --tls-cert {cert} --tls-key {key}");
+    let got = secure.bench("get --source path:known", &shown).ended(0).json();
+    assert_eq!(got["variants"][0]["tls"]["client_certificate"], true);
+}
+
+#[test]
+fn a_scheme_that_does_not_fit_the_server_is_told() {
+    let secure = Secure::start("ec");
+    let plain = secure.server.endpoint().replace("grpc+tls", "grpc");
+    let run = bench(&format!("get {plain} --source path:known"));
+    assert_ne!(run.code, 0);
+    assert!(run.stderr.contains("grpc+tls://"), "{}", run.stderr);
+    let (server, _folder) = crate::support::serve_known();
+    let tls = server.endpoint().replace("grpc", "grpc+tls");
+    let run = bench(&format!("get {tls} --source path:known --tls-insecure")).ended(1);
+    assert!(run.stderr.contains("use grpc:// instead of grpc+tls://"), "{}", run.stderr);
+}
+
+#[test]
 fn what_cannot_be_trusted_is_wrong_use() {
     let check = |tls: &str, want: &str| {
         let run = bench(&format!("get grpc+tls://127.0.0.1:1 --source path:x {tls}")).ended(2);
@@ -88,6 +115,11 @@ struct Secure {
 
 impl Secure {
     fn start(kind: &str) -> Self {
+        Self::start_with(kind, &[])
+    }
+
+    /// Each of `with_ca` is a flag that takes the authority's certificate.
+    fn start_with(kind: &str, with_ca: &[&str]) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let data = folder.path().join("data");
         std::fs::create_dir(&data).expect("a new folder");
@@ -103,6 +135,7 @@ impl Secure {
         let server = ServerCommand::serve(&data)
             .args(["--admin", "none", "--listen", "grpc+tls://127.0.0.1:0"])
             .args([PathBuf::from("--tls-cert"), pem("pem"), "--tls-key".into(), pem("key")])
+            .args(with_ca.iter().flat_map(|flag| [PathBuf::from(flag), certs.join("ca.pem")]))
             .start();
         Self { server, folder }
     }
