@@ -190,7 +190,10 @@ impl Upload<'_> {
         batch: Option<(u64, Transfer)>,
     ) -> bool {
         let handed_over = Instant::now();
-        if let Some((sequence, amount)) = batch {
+        // Without acknowledgements there is nothing to match, and nothing to keep.
+        if self.job.acks == Acks::PerBatch
+            && let Some((sequence, amount)) = batch
+        {
             let pending = Pending { sequence, handed_over, amount };
             self.unacknowledged.borrow_mut().push_back(pending);
         }
@@ -231,10 +234,8 @@ impl Upload<'_> {
         while pending.front().is_some_and(|batch| batch.sequence <= sequence)
             && let Some(batch) = pending.pop_front()
         {
-            if self.job.acks == Acks::PerBatch {
-                self.credit(&batch, now);
-                self.permits.add_permits(1);
-            }
+            self.credit(&batch, now);
+            self.permits.add_permits(1);
             any = true;
         }
         any

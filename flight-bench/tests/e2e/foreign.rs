@@ -51,6 +51,15 @@ fn uploads_that_are_not_acknowledged_are_credited_when_they_are_committed() {
 }
 
 #[test]
+fn a_server_that_gives_back_other_data_than_it_was_given_fails_the_run() {
+    let server = Foreign::start(Lie::None);
+    let line = format!("put {} --source path:x --passes 1 --repeats 1", server.uri());
+    let run = bench(&format!("{line} --verify checksum --format json")).ended(1);
+    assert_eq!(run.json()["verify"]["equal"], false);
+    assert!(run.stderr.contains("what arrived is not what was sent"), "{}", run.stderr);
+}
+
+#[test]
 fn a_server_that_sends_fewer_rows_than_it_announced_fails_the_run() {
     check(Lie::Rows, "the server announced 1001 rows and sent 1000");
 }

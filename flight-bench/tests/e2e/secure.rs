@@ -73,8 +73,9 @@ fn the_suite_that_was_asked_for_is_the_one_negotiated() {
 fn a_server_that_asks_for_a_certificate_gets_one_or_is_told_how() {
     let secure = Secure::start_with("ec", &["--tls-client-ca"]);
     let ca = format!("--tls-ca {}", secure.certs("ca.pem"));
+    // In TLS 1.3 the refusal comes after the handshake, and may be overtaken by the broken connection.
     let run = secure.bench("get --source path:known", &ca).ended(5);
-    for want in ["CertificateRequired", "--tls-cert", "--tls-key"] {
+    for want in ["client certificate", "--tls-cert", "--tls-key"] {
         assert!(run.stderr.contains(want), "{}", run.stderr);
     }
     let (cert, key) = (secure.certs("client.pem"), secure.certs("client.key"));
