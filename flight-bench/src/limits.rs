@@ -22,9 +22,9 @@ pub(crate) const POOL_BYTES_MAX: u64 = 4 << 30;
 pub(crate) const INFLIGHT_MAX: usize = 65_536;
 /// Bytes of batches read from a file: they stay in memory for the whole run.
 pub(crate) const DATA_FILE_BYTES_MAX: u64 = 16 << 30;
-/// Bytes of unacknowledged batches of a stream, unless told otherwise (`--inflight`): enough to
-/// keep a fast network busy, and little enough that a round trip is not mostly a queue.
-pub(crate) const INFLIGHT_BYTES_DEFAULT: u64 = 8 << 20;
+/// Bytes of unacknowledged batches of a stream, unless told otherwise (`--inflight`): the window of
+/// a stream. More would wait in this process, and a round trip would mostly be that queue.
+pub(crate) const INFLIGHT_BYTES_DEFAULT: u64 = 16 << 20;
 /// Between how many batches that is kept.
 pub(crate) const INFLIGHT_DEFAULT: std::ops::RangeInclusive<u64> = 4..=64;
 /// Rows of the sample that a child server makes.

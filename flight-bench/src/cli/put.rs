@@ -68,7 +68,7 @@ pub(crate) struct PutWorkArgs {
     /// Batches of a stream that may wait for their acknowledgement.
     ///
     /// A stream that has so many in flight waits. More lengthen the acknowledgement's round trip by
-    /// the queue; fewer cost throughput. Default: what fits 8 MiB, between 4 and 64.
+    /// the queue; fewer cost throughput. Default: what fits 16 MiB, between 4 and 64.
     #[arg(long, value_name = "N", value_parser = units::count)]
     pub(crate) inflight: Option<u64>,
 

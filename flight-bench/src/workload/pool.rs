@@ -211,8 +211,8 @@ mod tests {
         };
         check(100, 64);
         check(4096, 64);
-        check(32 << 10, 8);
-        check(100_000, 4);
+        check(32 << 10, 16);
+        check(100_000, 5);
     }
 
     #[test]
