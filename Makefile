@@ -12,7 +12,7 @@ PYTHON ?= python3
 # cargo-nextest runs tests faster; plain `cargo test` does where it is missing.
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help bench test test-rust test-interop test-long lint ci serve certs data fmt doc clean build release
+.PHONY: help bench test test-rust test-interop test-tools test-long lint ci serve certs data fmt doc clean build release
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -43,7 +43,11 @@ lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace --no-deps --document-private-items
 	cargo test --profile $(PROFILE) -p flight-testkit --test tidy
 
-ci: lint test ## Everything that must pass before a change lands
+test-tools: build ## Tests that need more tools: strace
+	@command -v strace >/dev/null || { echo "strace is missing; install it: apt-get install strace" >&2; exit 1; }
+	cargo test --profile $(PROFILE) -p flight-server --test strace
+
+ci: lint test test-tools ## Everything that must pass before a change lands
 	@echo "ci: all passed"
 
 serve: release certs/server-ec.pem data/taxi.feather ## Serve data/ on grpc://127.0.0.1:8815

@@ -84,6 +84,7 @@ impl From<DecodeError> for FileError {
             DecodeError::Guard(
                 GuardError::BigEndian | GuardError::Kind(_) | GuardError::Version(_),
             ) => Self::not_supported(error.to_string()),
+            DecodeError::UnionNulls { .. } => Self::not_supported(error.to_string()),
             other => Self::damaged(other.to_string()),
         }
     }

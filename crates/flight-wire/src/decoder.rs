@@ -10,8 +10,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
-use arrow_ipc::{Message, MessageHeader};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_ipc::{FieldNode, Message, MessageHeader, MetadataVersion};
+use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 
 use crate::guard::{self, GuardError};
 use crate::limits::DecodeLimits;
@@ -22,6 +22,11 @@ use crate::logical::logical_bytes;
 pub enum DecodeError {
     #[error(transparent)]
     Guard(#[from] GuardError),
+    #[error(
+        "column {column:?}: unions with nulls of their own (Arrow before 1.0) are not read; write \
+         the data again with a newer Arrow"
+    )]
+    UnionNulls { column: String },
     #[error("a schema came twice in one stream")]
     SecondSchema,
     #[error("a {0} came before the schema")]
@@ -122,6 +127,10 @@ impl BatchDecoder {
     fn batch(&self, message: Message<'_>, body: &Buffer) -> Result<Decoded, DecodeError> {
         let schema = self.schema.as_ref().ok_or(DecodeError::NoSchema("record batch"))?;
         let batch = message.header_as_record_batch().expect("checked by the guard");
+        if message.version() == MetadataVersion::V4 {
+            let mut nodes = batch.nodes().map(|nodes| nodes.iter()).into_iter().flatten();
+            refuse_union_nulls(schema.fields(), &mut nodes)?;
+        }
         let batch = unwinding(|| {
             let version = message.version();
             RecordBatchDecoder::try_new(
@@ -179,12 +188,50 @@ impl BatchDecoder {
     }
 
     fn check_expansion(&self, batch: &RecordBatch, wire: u64) -> Result<(), DecodeError> {
+        if self.limits.expansion == u64::MAX {
+            return Ok(()); // the figure costs a pass over the rows
+        }
         let dictionaries: u64 = self.dictionary_bytes.values().sum();
         let max = (wire + dictionaries)
             .saturating_mul(self.limits.expansion)
             .max(self.limits.logical_bytes);
         limit("expansion", "what the batch stands for", logical_bytes(batch, max), max)
     }
+}
+
+/// Unions had nulls of their own before metadata version V5; `arrow-ipc` reads over those, which
+/// would turn nulls into values.
+fn refuse_union_nulls<'a>(
+    fields: &Fields,
+    nodes: &mut impl Iterator<Item = &'a FieldNode>,
+) -> Result<(), DecodeError> {
+    for field in fields {
+        let nulls = nodes.next().map_or(0, FieldNode::null_count);
+        match field.data_type() {
+            DataType::Union(..) if nulls > 0 => {
+                return Err(DecodeError::UnionNulls { column: field.name().clone() });
+            }
+            DataType::Union(children, _) => {
+                let children = children.iter().map(|(_, field)| Arc::clone(field)).collect();
+                refuse_union_nulls(&children, nodes)?;
+            }
+            DataType::Struct(children) => refuse_union_nulls(children, nodes)?,
+            DataType::List(child)
+            | DataType::LargeList(child)
+            | DataType::ListView(child)
+            | DataType::LargeListView(child)
+            | DataType::FixedSizeList(child, _)
+            | DataType::Map(child, _) => {
+                refuse_union_nulls(&Fields::from(vec![Arc::clone(child)]), nodes)?;
+            }
+            DataType::RunEndEncoded(ends, values) => {
+                let children = Fields::from(vec![Arc::clone(ends), Arc::clone(values)]);
+                refuse_union_nulls(&children, nodes)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn limit(name: &'static str, what: &str, value: u64, max: u64) -> Result<(), DecodeError> {

@@ -61,6 +61,7 @@ impl IntoStatus for DecodeError {
     fn into_status(self) -> Status {
         let code = match &self {
             Self::Guard(GuardError::Limit { .. }) => Code::ResourceExhausted,
+            Self::UnionNulls { .. } => Code::Unimplemented,
             Self::Guard(_)
             | Self::SecondSchema
             | Self::NoSchema(_)

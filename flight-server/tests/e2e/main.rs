@@ -8,4 +8,3 @@ mod client;
 mod durability;
 mod lifecycle;
 mod messages;
-mod order;

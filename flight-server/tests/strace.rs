@@ -1,4 +1,12 @@
 //! The order of system calls: what is acknowledged was synced first.
+//!
+//! Needs strace, so it is not part of `make test`; `make ci` runs it by name.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(unreachable_pub, dead_code, reason = "the client is shared with the end-to-end tests")]
+
+#[path = "e2e/client.rs"]
+mod client;
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +14,7 @@ use std::process::Command;
 use flight_testkit::{ServerCommand, program};
 use tempfile::tempdir;
 
-use crate::client::{Client, table};
+use client::{Client, table};
 
 /// What matters of a traced system call.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
