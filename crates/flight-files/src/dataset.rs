@@ -60,6 +60,9 @@ impl DatasetFile {
     /// is encrypted, or holds what is not read here.
     pub fn open(file: File, format: Format, limits: &ReadLimits) -> Result<Self, FileError> {
         let access = Arc::new(FileAccess::new(file)?);
+        if access.bytes() == 0 {
+            return Err(FileError::damaged("it is empty (0 bytes)"));
+        }
         let (content, digest) = match format {
             Format::Feather => {
                 let (index, digest) = Index::of_file(&access, limits)?;

@@ -1,7 +1,9 @@
 //! Why a file could not be read or written, in sentences that a client may see.
 //!
 //! No text holds a path (the caller knows the dataset's name), a panic's message or a stack trace,
-//! and none is longer than a line of [`TEXT_CHARS_MAX`] characters around what varies.
+//! and all are below 1 KiB: what varies in them is cut to [`TEXT_BYTES_MAX`] and
+//! [`COLUMN_BYTES_MAX`]. A cause is part of the text and no `source()`, so that whoever prints the
+//! chain prints it once.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,18 +13,21 @@ use flight_wire::DecodeError;
 use flight_wire::guard::GuardError;
 use parquet::errors::ParquetError;
 
-/// Characters of a foreign error's text that are passed on.
-const TEXT_CHARS_MAX: usize = 400;
+/// Bytes of a foreign error's text that are passed on.
+const TEXT_BYTES_MAX: usize = 400;
+/// Bytes of a column's name that are shown. Quoting may make five of one.
+const COLUMN_BYTES_MAX: usize = 96;
+const _: () = assert!(TEXT_BYTES_MAX + 5 * COLUMN_BYTES_MAX < 960, "a text is below 1 KiB");
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The disk's or the operating system's fault.
     #[error("the disk did not do as asked: {0}")]
-    Io(#[from] std::io::Error),
-    /// The file's fault: it contradicts its format or itself.
-    #[error("the file is damaged: {what}")]
-    Damaged { what: String },
+    Io(std::io::Error),
+    /// The file's fault: it contradicts its format or itself, in this column if it can be told.
+    #[error("the file is damaged: {}{what}", prefix(.column.as_deref()))]
+    Damaged { what: String, column: Option<String> },
     /// Someone wrote to the file after it was opened.
     #[error("the file changed while it was read; ask for it again to get its new version")]
     Changed,
@@ -34,24 +39,26 @@ pub enum FileError {
     #[error("the file is encrypted Parquet, which is not read; write it again unencrypted")]
     Encrypted,
     /// The file or batch is fine, but something in it has no reader or writer here.
-    #[error("{}{what}", in_column(.column.as_deref()))]
+    #[error("{}{what}", prefix(.column.as_deref()))]
     NotSupported { what: String, column: Option<String> },
     /// A claim of the file, or what it would unpack to, passes a limit of this crate.
-    #[error("{limit} would be {value}, more than the limit of {max}")]
-    TooLarge { limit: &'static str, value: u64, max: u64 },
+    #[error(
+        "{}{limit} would be {value}, more than the limit of {max}",
+        prefix(.column.as_deref())
+    )]
+    TooLarge { limit: &'static str, value: u64, max: u64, column: Option<String> },
     /// The caller's fault: a column that is not there, a batch of another schema.
     #[error("{what}")]
     Invalid { what: String },
 }
 
-fn in_column(column: Option<&str>) -> String {
-    let name = |column: &str| column.chars().take(64).collect::<String>();
-    column.map(|column| format!("column {:?}: ", name(column))).unwrap_or_default()
+fn prefix(column: Option<&str>) -> String {
+    column.map(|name| format!("column {:?}: ", cut(name, COLUMN_BYTES_MAX))).unwrap_or_default()
 }
 
 impl FileError {
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
-        Self::Damaged { what: one_line(&what.into()) }
+        Self::Damaged { what: one_line(&what.into()), column: None }
     }
 
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
@@ -65,21 +72,39 @@ impl FileError {
     pub(crate) fn column_not_supported(column: &str, what: impl Into<String>) -> Self {
         Self::NotSupported { what: one_line(&what.into()), column: Some(column.to_owned()) }
     }
+
+    /// The same error, said of a column unless it names one already.
+    pub(crate) fn in_column(mut self, name: &str) -> Self {
+        if let Self::Damaged { column, .. }
+        | Self::NotSupported { column, .. }
+        | Self::TooLarge { column, .. } = &mut self
+        {
+            column.get_or_insert_with(|| name.to_owned());
+        }
+        self
+    }
 }
 
 /// Fails when `value` passes `max`, the limit called `limit`.
 pub(crate) fn within(limit: &'static str, value: u64, max: u64) -> Result<(), FileError> {
     if value > max {
-        return Err(FileError::TooLarge { limit, value, max });
+        return Err(FileError::TooLarge { limit, value, max, column: None });
     }
     Ok(())
+}
+
+// Not thiserror's `#[from]`, which would make it a source.
+impl From<std::io::Error> for FileError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 impl From<DecodeError> for FileError {
     fn from(error: DecodeError) -> Self {
         match error {
             DecodeError::Guard(GuardError::Limit { name, value, max, .. }) => {
-                Self::TooLarge { limit: name, value, max }
+                Self::TooLarge { limit: name, value, max, column: None }
             }
             DecodeError::Guard(
                 GuardError::BigEndian | GuardError::Kind(_) | GuardError::Version(_),
@@ -132,7 +157,13 @@ pub(crate) fn unwinding<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + 
 }
 
 fn one_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(TEXT_CHARS_MAX).collect()
+    cut(text.lines().next().unwrap_or_default(), TEXT_BYTES_MAX).to_owned()
+}
+
+/// The characters of `text` that fit into `bytes`.
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= bytes);
+    &text[..end.last().unwrap_or(0)]
 }
 
 #[cfg(test)]
@@ -148,6 +179,17 @@ mod tests {
     #[test]
     fn a_column_is_named() {
         check(&FileError::column_not_supported("a.b", "no"), "column \"a.b\": no");
+        check(&FileError::damaged("no").in_column("a"), "the file is damaged: column \"a\": no");
+        check(&within("x", 7, 5).unwrap_err().in_column("a"), "column \"a\": x would be 7");
+        check(&FileError::damaged("no").in_column("a").in_column("b"), "column \"a\": no");
+        check(&FileError::Changed.in_column("a"), "the file changed");
+    }
+
+    #[test]
+    fn a_cause_is_told_in_the_text_and_not_in_the_chain() {
+        let error = FileError::from(std::io::Error::other("no disk"));
+        check(&error, "the disk did not do as asked: no disk");
+        assert!(std::error::Error::source(&error).is_none());
     }
 
     #[test]
@@ -155,6 +197,12 @@ mod tests {
         check(&FileError::damaged("x\n".repeat(5000)), "the file is damaged: x");
         check(&FileError::damaged("y".repeat(5000)), "yyy");
         check(&FileError::column_not_supported(&"c".repeat(5000), "no"), "ccc");
+        // Long in bytes, or once they are quoted.
+        let worst =
+            |text: &str| FileError::damaged(text.repeat(5000)).in_column(&text.repeat(5000));
+        for text in ["\u{1}", "\u{1F980}", "\"", "\u{e0001}", "'"] {
+            check(&worst(text), "the file is damaged: column");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What can go wrong in the store, in one sentence each.
 //!
-//! No text holds a path outside the root. Which gRPC code a variant becomes is the server's.
+//! No text holds a path outside the root. Which gRPC code a variant becomes is the server's. A cause
+//! is part of the text and no `source()`, so that whoever prints the chain prints it once.
 
 use std::io;
 
@@ -31,20 +32,20 @@ pub enum StoreError {
     #[error("dataset \"{name}\": {reason}")]
     Conflict { name: String, reason: String },
     /// The file's, or the uploaded batches': what they hold, and why it cannot be used.
-    #[error("dataset \"{name}\": {source}")]
-    File { name: String, source: FileError },
+    #[error("dataset \"{name}\": {cause}")]
+    File { name: String, cause: FileError },
     /// The operator's: the disk, the quota or the file size limit is used up.
-    #[error("no room to store dataset \"{name}\": {source}; free some space and upload again")]
-    Full { name: String, source: io::Error },
+    #[error("no room to store dataset \"{name}\": {cause}; free some space and upload again")]
+    Full { name: String, cause: io::Error },
     /// The operator's decision.
     #[error("dataset \"{name}\" cannot be changed; the data folder is served read-only")]
     ReadOnly { name: String },
     /// The machine's: a call on one dataset failed.
-    #[error("dataset \"{name}\": {action}: {source}")]
-    Io { name: String, action: &'static str, source: io::Error },
+    #[error("dataset \"{name}\": {action}: {cause}")]
+    Io { name: String, action: &'static str, cause: io::Error },
     /// The machine's or the operator's: the data folder as a whole.
-    #[error("data folder: {action}: {source}")]
-    Folder { action: &'static str, source: io::Error },
+    #[error("data folder: {action}: {cause}")]
+    Folder { action: &'static str, cause: io::Error },
 }
 
 impl StoreError {
@@ -63,30 +64,57 @@ impl StoreError {
     /// For `map_err`: a failed call on a dataset, sorted by whose fault it is.
     pub(crate) fn io(name: &DatasetName, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         let name = shown(name.as_str());
-        move |source| match source.kind() {
+        move |cause| match cause.kind() {
             // A file over the process' or the file system's size limit is as far as it gets, too.
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Self::Full { name, source },
+            | io::ErrorKind::FileTooLarge => Self::Full { name, cause },
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { name },
-            _ => Self::Io { name, action, source },
+            _ => Self::Io { name, action, cause },
         }
     }
 
     /// For `map_err`: a file that cannot be read, or batches that cannot be written.
     pub(crate) fn file(name: &DatasetName, action: &'static str) -> impl FnOnce(FileError) -> Self {
-        move |source| match source {
-            FileError::Io(source) => Self::io(name, action)(source),
-            source => Self::File { name: shown(name.as_str()), source },
+        move |cause| match cause {
+            FileError::Io(cause) => Self::io(name, action)(cause),
+            cause => Self::File { name: shown(name.as_str()), cause },
         }
     }
 
     pub(crate) fn folder(action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Folder { action, source }
+        move |cause| Self::Folder { action, cause }
     }
 
     /// Whether the next try may end otherwise although the file is the same.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Io { .. } | Self::Full { .. } | Self::Folder { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    fn check(error: &StoreError, want: &str) {
+        assert_eq!(error.to_string(), want);
+        assert!(error.source().is_none(), "a chain would tell the cause again: {error:?}");
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let name = DatasetName::parse("a").unwrap();
+        let cause = |kind| io::Error::new(kind, "why");
+        let failed = StoreError::io(&name, "opening its file");
+        check(&failed(cause(io::ErrorKind::Other)), "dataset \"a\": opening its file: why");
+        let full = StoreError::io(&name, "writing")(cause(io::ErrorKind::StorageFull));
+        check(&full, "no room to store dataset \"a\": why; free some space and upload again");
+        let folder = StoreError::folder("opening it")(cause(io::ErrorKind::NotFound));
+        check(&folder, "data folder: opening it: why");
+        let file = StoreError::file(&name, "reading its file");
+        let damaged = FileError::Damaged { what: "why".to_owned(), column: None };
+        check(&file(damaged), "dataset \"a\": the file is damaged: why");
     }
 }

@@ -159,7 +159,8 @@ impl Upload {
             .map_err(StoreError::file(name, "reading it back"))?;
         if file.rows().is_some_and(|rows| rows != written.rows) {
             let what = format!("{} rows were written, another number reads back", written.rows);
-            return Err(StoreError::file(name, "reading it back")(FileError::Damaged { what }));
+            let damaged = FileError::Damaged { what, column: None };
+            return Err(StoreError::file(name, "reading it back")(damaged));
         }
         let stored = Stored { rows: written.rows, bytes: file.bytes(), version: file.version() };
         Ok((Arc::new(file), stored))

@@ -25,7 +25,7 @@ impl IntoStatus for StoreError {
                 Code::InvalidArgument
             }
             Self::Conflict { .. } => Code::FailedPrecondition,
-            Self::File { source, .. } => file_code(source),
+            Self::File { cause, .. } => file_code(cause),
             Self::Full { .. } => Code::ResourceExhausted,
             Self::ReadOnly { .. } => Code::PermissionDenied,
             Self::Io { .. } | Self::Folder { .. } => Code::Internal,
@@ -140,8 +140,8 @@ mod tests {
         check(StoreError::AlreadyExists { name: name() }, Code::AlreadyExists);
         check(StoreError::ReadOnly { name: name() }, Code::PermissionDenied);
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        check(StoreError::Full { name: name(), source: full }, Code::ResourceExhausted);
-        check(StoreError::File { name: name(), source: FileError::Changed }, Code::DataLoss);
+        check(StoreError::Full { name: name(), cause: full }, Code::ResourceExhausted);
+        check(StoreError::File { name: name(), cause: FileError::Changed }, Code::DataLoss);
         check(FileError::FeatherV1, Code::FailedPrecondition);
         check(ProtocolError::Ticket, Code::InvalidArgument);
         check(DecodeError::SecondSchema, Code::InvalidArgument);

@@ -4,6 +4,7 @@
 //! gives an [`Index`], and [`scan::IpcScan`] reads rows by it. What a message may hold is checked by
 //! `flight-wire`'s guard; here every offset and length is checked before it is used.
 
+mod column;
 mod file;
 mod scan;
 mod stream;

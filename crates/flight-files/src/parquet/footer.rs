@@ -31,11 +31,11 @@ pub(super) fn read(access: &FileAccess, limits: &ReadLimits) -> Result<(Vec<u8>,
         ));
     }
     let length = u64::from(u32::from_le_bytes(*length));
-    within("the footer's bytes", length, limits.footer_bytes)?;
     let offset = (bytes - TAIL_BYTES).checked_sub(length).filter(|at| *at >= MAGIC.len() as u64);
     let Some(offset) = offset else {
         return Err(FileError::damaged(format!("its footer claims {length} bytes of {bytes}")));
     };
+    within("the footer's bytes", length, limits.footer_bytes)?;
     let footer = access.read(offset, length)?;
     check(&footer, limits)?;
     Ok((footer, offset))

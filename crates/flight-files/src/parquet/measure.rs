@@ -62,7 +62,7 @@ impl Column {
 
     /// An error that names this column.
     pub(super) fn damaged(&self, what: &str) -> FileError {
-        FileError::damaged(format!("column {:?}: {what}", self.name))
+        FileError::damaged(what).in_column(&self.name)
     }
 
     /// Bytes of a value of fixed width in the widest type that it may be read as.

@@ -129,6 +129,7 @@ impl Pages {
             }
         }
         within("a Parquet page's bytes", header.unpacked_bytes as u64, self.page_bytes_max)
+            .map_err(|error| error.in_column(&self.column.name))
     }
 
     fn page_bytes(&self, header: &PageHeader) -> u64 {
@@ -213,10 +214,7 @@ impl Pages {
         // A page without values may have nothing to unpack, not even an empty frame.
         if size > levels {
             let unpacked = self.unpacker.unpack(&packed[levels..], size - levels, &mut page);
-            unpacked.map_err(|error| match error {
-                FileError::Damaged { what } => self.damaged(&what),
-                other => other,
-            })?;
+            unpacked.map_err(|error| error.in_column(&self.column.name))?;
         }
         Ok(page.into())
     }

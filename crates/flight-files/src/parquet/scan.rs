@@ -31,7 +31,9 @@ pub(crate) struct ParquetScan {
     levels: FieldLevels,
     /// Of the batches given: columns in the asked order, with the file's metadata.
     schema: SchemaRef,
-    /// For each column asked for, which one of those decoded it is.
+    /// Columns asked for, by index into the file's schema.
+    asked: Vec<usize>,
+    /// For each of them, which one of those decoded it is.
     order: Vec<usize>,
     /// Leaf columns that are decoded.
     leaves: Vec<usize>,
@@ -74,7 +76,8 @@ impl ParquetScan {
         let levels = guarded(|| {
             parquet_to_arrow_field_levels(descriptor, mask, Some(file.schema.fields()))
         })?;
-        Ok(Self { access, file, levels, schema, order, leaves, rows, batch_rows, group: None })
+        let group = None;
+        Ok(Self { access, file, levels, schema, asked, order, leaves, rows, batch_rows, group })
     }
 
     /// The next batch; `None` once every asked row was given.
@@ -104,7 +107,8 @@ impl ParquetScan {
                 }
                 Err(Refusal::OverBudget(value)) => {
                     let max = self.file.limits.decoded_bytes;
-                    return Err(FileError::TooLarge { limit: "a decoded row's bytes", value, max });
+                    let limit = "a decoded row's bytes";
+                    return Err(FileError::TooLarge { limit, value, max, column: None });
                 }
                 Err(Refusal::Error(error)) => return Err(error),
             }
@@ -150,14 +154,15 @@ impl ParquetScan {
                 Some(selection),
             )
         });
-        match reader {
-            Ok(Ok(reader)) => Ok(GroupReader { reader, budget, batch_rows, end }),
-            Ok(Err(error)) => Err(match budget.take_refusal() {
+        let error = match reader {
+            Ok(Ok(reader)) => return Ok(GroupReader { reader, budget, batch_rows, end }),
+            Ok(Err(error)) => match budget.take_refusal() {
                 Some(Refusal::Error(refusal)) => refusal,
                 _ => parquet_damage(&error),
-            }),
-            Err(_) => Err(FileError::damaged("its column chunks cannot be decoded")),
-        }
+            },
+            Err(_) => FileError::damaged("its column chunks cannot be decoded"),
+        };
+        Err(self.name_column(error, batch_rows))
     }
 
     fn usual_batch_rows(&self, group: &Group) -> u64 {
@@ -184,14 +189,51 @@ impl ParquetScan {
                 Err(FileError::damaged("a row group holds fewer rows than it claims"))
             }
             Ok(Some(Ok(batch))) => Ok(batch),
-        }?;
-        for column in batch.columns() {
+        };
+        let batch = batch.and_then(|batch| self.arrange(&batch));
+        Ok(batch.map_err(|error| self.name_column(error, expected))?)
+    }
+
+    /// Makes a batch as it was asked for of one as it was decoded.
+    fn arrange(&self, decoded: &RecordBatch) -> Result<RecordBatch, FileError> {
+        for (column, field) in decoded.columns().iter().zip(decoded.schema_ref().fields()) {
             // The crate trusts an embedded Arrow schema about the children of nested columns.
             let sound = column.to_data().validate();
-            sound.map_err(|error| FileError::damaged(error.to_string()))?;
+            sound.map_err(|error| FileError::damaged(error.to_string()).in_column(field.name()))?;
         }
-        let columns = self.order.iter().map(|column| Arc::clone(batch.column(*column)));
-        Ok(self.batch(columns.collect(), batch.num_rows())?)
+        let columns = self.order.iter().map(|column| Arc::clone(decoded.column(*column)));
+        self.batch(columns.collect(), decoded.num_rows())
+    }
+
+    /// Names the column that an error about the next `rows` rows comes from. Where nothing but
+    /// another try tells, each column is read by itself up to the one that fails so.
+    fn name_column(&self, error: FileError, rows: u64) -> FileError {
+        if !is_nameless(&error) {
+            return error;
+        }
+        if let [column] = self.asked[..] {
+            return error.in_column(self.file.schema.field(column).name());
+        }
+        let rows = self.rows.start..self.rows.start + rows;
+        let alone = self.asked.iter().find_map(|column| self.error_of(*column, rows.clone()));
+        alone.unwrap_or(error)
+    }
+
+    /// What is wrong with `rows` of one column.
+    fn error_of(&self, column: usize, rows: Range<u64>) -> Option<FileError> {
+        let (access, file) = (Arc::clone(&self.access), Arc::clone(&self.file));
+        let schema = Arc::new(file.schema.project(&[column]).ok()?);
+        let alone = Self::new(access, file, Some(vec![column]), schema, rows, self.batch_rows);
+        let mut alone = alone.ok()?;
+        loop {
+            match alone.next_batch() {
+                Ok(Some(_)) => {}
+                Err(error @ (FileError::Damaged { .. } | FileError::NotSupported { .. })) => {
+                    return Some(error);
+                }
+                Ok(None) | Err(_) => return None,
+            }
+        }
     }
 
     fn batch(
@@ -203,6 +245,13 @@ impl ParquetScan {
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(|error| FileError::damaged(error.to_string()))
     }
+}
+
+fn is_nameless(error: &FileError) -> bool {
+    matches!(
+        error,
+        FileError::Damaged { column: None, .. } | FileError::NotSupported { column: None, .. }
+    )
 }
 
 impl std::fmt::Debug for ParquetScan {

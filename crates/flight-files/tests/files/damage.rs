@@ -99,10 +99,26 @@ fn files_of_other_kinds_are_told_apart() {
     check(parquet, Format::Stream, "damaged");
     check(feather, Format::Stream, "damaged");
     for format in [Format::Feather, Format::Stream, Format::Parquet] {
-        check(b"", format, "damaged");
+        check(b"", format, "damaged: it is empty (0 bytes)");
         check(b"name,age\nAnn,7\n", format, "damaged");
     }
     check(&[b"FEA1".as_slice(), &[0; 60], b"FEA1"].concat(), Format::Feather, "version=2");
     check(b"FEA1", Format::Feather, "pyarrow.feather.write_feather");
     check(b"PAR1\0\0\0\0\0\0\0\0PARE", Format::Parquet, "encrypted");
+}
+
+/// A claim that the file is too short for is its damage and no limit's business.
+#[test]
+fn a_footer_longer_than_the_file_is_damage() {
+    let check = |bytes: &[u8], format, expected: &str| {
+        let error = open(bytes, format).unwrap_err();
+        assert!(matches!(error, FileError::Damaged { .. }), "{error:?}");
+        assert!(error.to_string().ends_with(expected), "{error}");
+    };
+    check(b"PAR1xxxxPAR1", Format::Parquet, "its footer claims 2021161080 bytes of 12");
+    check(b"PAR1\xFF\xFF\xFF\xFFPAR1", Format::Parquet, "claims 4294967295 bytes of 12");
+    let feather = b"ARROW1\0\0\xFF\xFF\xFF\x7FARROW1";
+    check(feather, Format::Feather, "its footer claims 2147483647 bytes of 18");
+    let stream = b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F";
+    check(stream, Format::Stream, "message at offset 0 goes on beyond its 8 bytes");
 }

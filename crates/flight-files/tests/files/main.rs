@@ -5,6 +5,7 @@
 
 mod cases;
 mod changed;
+mod columns;
 mod corpus;
 mod damage;
 mod dictionaries;
