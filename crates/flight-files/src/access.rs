@@ -1,17 +1,28 @@
 //! An open file, read at offsets and watched for changes.
 //!
 //! Nothing here reads by name, moves a shared cursor or trusts a length: every range is compared
-//! with the size that the file had when it was opened, and after every read the file must still
-//! have that size and modification time. A writer that truncates or overwrites the file in place
-//! is thus found after the first read that could have seen it.
+//! with the size that the file had when it was opened, and after every read the file must still be
+//! in the state that it had then. A writer that truncates or overwrites the file in place is thus
+//! found after the first read that could have seen it.
+//!
+//! The state is size, modification time and change time. The last one is there because a writer
+//! can set the modification time back, but not the change time. Deleting a file, or renaming
+//! another over it, moves the change time too and takes a name from it: that leaves the content
+//! alone and is no change. All else that moves the change time alone (a rename of the file itself,
+//! a new link to it, new permissions) looks like a rewrite and is taken for one, since an error is
+//! better than wrong rows. Unseen stays what happens within one tick of the file system's clock,
+//! and a rewrite that sets the time back and gives up a name between two looks.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use arrow_buffer::{Buffer, MutableBuffer};
 
 use crate::error::FileError;
+use crate::limits::CHANGE_LOOKS;
 
 /// An open regular file.
 #[derive(Debug)]
@@ -19,6 +30,15 @@ pub(crate) struct FileAccess {
     file: File,
     bytes: u64,
     modified_ns: i128,
+    last_seen: Mutex<Inode>,
+}
+
+/// What a file's content does not show in, but a rewrite does.
+#[derive(Debug, Clone, Copy)]
+struct Inode {
+    changed_ns: i128,
+    /// Names of the file.
+    links: u64,
 }
 
 impl FileAccess {
@@ -27,7 +47,8 @@ impl FileAccess {
         if !metadata.is_file() {
             return Err(FileError::invalid("only a regular file can be a dataset"));
         }
-        Ok(Self { file, bytes: metadata.len(), modified_ns: modified_ns(&metadata) })
+        let last_seen = Mutex::new(Inode::of(&metadata));
+        Ok(Self { file, bytes: metadata.len(), modified_ns: modified_ns(&metadata), last_seen })
     }
 
     /// The size when the file was opened.
@@ -41,11 +62,26 @@ impl FileAccess {
     }
 
     pub(crate) fn check_unchanged(&self) -> Result<(), FileError> {
-        let now = self.file.metadata()?;
-        if now.len() != self.bytes || modified_ns(&now) != self.modified_ns {
-            return Err(FileError::Changed);
+        // Held over the looks, so that those of several threads are compared in their order.
+        let mut last_seen = self.last_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for look in 0..CHANGE_LOOKS {
+            let metadata = self.file.metadata()?;
+            if metadata.len() != self.bytes || modified_ns(&metadata) != self.modified_ns {
+                return Err(FileError::Changed);
+            }
+            let now = Inode::of(&metadata);
+            if now.changed_ns == last_seen.changed_ns {
+                return Ok(());
+            }
+            if now.links < last_seen.links {
+                // From here on, only the loss of another name may move the change time.
+                *last_seen = now;
+                return Ok(());
+            }
+            // No file system moves the time and takes the name in one step.
+            std::thread::sleep(Duration::from_millis(look));
         }
-        Ok(())
+        Err(FileError::Changed)
     }
 
     /// The bytes of a range that the file claims to have.
@@ -86,8 +122,19 @@ impl FileAccess {
     }
 }
 
+impl Inode {
+    fn of(metadata: &Metadata) -> Self {
+        let changed_ns = nanoseconds(metadata.ctime(), metadata.ctime_nsec());
+        Self { changed_ns, links: metadata.nlink() }
+    }
+}
+
 fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+    nanoseconds(metadata.mtime(), metadata.mtime_nsec())
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(rest)
 }
 
 #[cfg(test)]

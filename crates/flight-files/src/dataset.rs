@@ -104,11 +104,15 @@ impl DatasetFile {
         self.version
     }
 
-    /// Whether the open file still is what it was.
+    /// Whether the open file still is what it was. It may have been deleted or replaced by a
+    /// rename, for its content stays then.
     ///
     /// # Errors
     ///
-    /// [`FileError::Changed`] when its size or modification time is another than at open.
+    /// [`FileError::Changed`] when its size or modification time is another than at open, or when
+    /// its change time is and it has no name fewer: besides a rewrite that set the modification
+    /// time back, that is a rename of this file itself, a new link to it or new permissions, which
+    /// nothing tells from such a rewrite.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.access.check_unchanged()
     }

@@ -2,6 +2,9 @@
 
 use flight_wire::DecodeLimits;
 
+/// How often a file whose change time moved is looked at before it counts as changed, one
+/// millisecond later each time: one that is being deleted loses its name in a moment.
+pub const CHANGE_LOOKS: u64 = 6;
 /// Bytes written to a file at once.
 pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in

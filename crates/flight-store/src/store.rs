@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::SchemaRef;
-use flight_files::{DatasetFile, ReadLimits};
+use flight_files::{DatasetFile, FileError, ReadLimits};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -47,6 +47,13 @@ pub(crate) struct Shared {
     /// `None` in a store that is read-only.
     pub(crate) writing: Option<Writing>,
     pub(crate) told: Mutex<Told>,
+}
+
+/// A file as it was opened, and the epoch of the catalogue before that.
+pub(crate) struct Settled {
+    pub(crate) epoch: u64,
+    pub(crate) stamp: Stamp,
+    pub(crate) opened: Result<DatasetFile, FileError>,
 }
 
 /// The folders within `.flight`.
@@ -165,6 +172,24 @@ impl Shared {
         name: &DatasetName,
         path: &DatasetName,
     ) -> Result<(Stamp, Arc<DatasetFile>), StoreError> {
+        let Settled { epoch, stamp, opened } = self.open_settled(name, path)?;
+        let opened = opened.map_err(StoreError::file(name, "reading its file"));
+        let state = match &opened {
+            Ok(file) => FileState::Readable(Facts::of(file)),
+            Err(error) => {
+                FileState::Broken { sentence: error.to_string(), passing: error.is_passing() }
+            }
+        };
+        self.catalogue.note(epoch, path.as_str(), stamp, state);
+        opened.map(|file| (stamp, Arc::new(file)))
+    }
+
+    /// Opens the file at `path` in a state that it had before and after.
+    pub(crate) fn open_settled(
+        &self,
+        name: &DatasetName,
+        path: &DatasetName,
+    ) -> Result<Settled, StoreError> {
         let format = extension::split(path.as_str())
             .and_then(|(_, extension)| extension::format_of(extension))
             .ok_or_else(|| StoreError::not_found(name))?;
@@ -178,19 +203,10 @@ impl Shared {
             let opened = DatasetFile::open(file, format, &self.limits);
             let found = self.root.look(path.as_str());
             match found.map_err(StoreError::io(name, "looking for its file"))? {
-                Found::File(now) if now == stamp => {}
+                Found::File(now) if now == stamp => return Ok(Settled { epoch, stamp, opened }),
                 // What was read may be of two states of the file.
-                _ => continue,
+                _ => {}
             }
-            let opened = opened.map_err(StoreError::file(name, "reading its file"));
-            let state = match &opened {
-                Ok(file) => FileState::Readable(Facts::of(file)),
-                Err(error) => {
-                    FileState::Broken { sentence: error.to_string(), passing: error.is_passing() }
-                }
-            };
-            self.catalogue.note(epoch, path.as_str(), stamp, state);
-            return opened.map(|file| (stamp, Arc::new(file)));
         }
         let reason = "its file is being rewritten; ask again when that is done".to_owned();
         Err(StoreError::conflict(name, reason))

@@ -20,9 +20,9 @@ use crate::error::StoreError;
 use crate::faults::Step;
 use crate::limits::UPLOAD_ID_BYTES_MAX;
 use crate::name::{DatasetName, shown};
-use crate::root::{Found, split};
+use crate::root::split;
 use crate::staging::Staged;
-use crate::store::{Shared, Writing};
+use crate::store::{Settled, Shared, Writing};
 use crate::target::{self, Target};
 
 /// What an upload asks for.
@@ -125,7 +125,7 @@ impl Upload {
         };
         let name = &self.request.name;
         let written = writer.finish().map_err(StoreError::file(name, "writing its end"))?;
-        let (file, stored) = self.seal(&written)?;
+        let stored = self.seal(&written)?;
         let shared = Arc::clone(&self.shared);
         let writing = shared.writing(name)?;
         let locked = writing.locks.lock(&self.target.bare);
@@ -135,7 +135,7 @@ impl Upload {
             Admitted::New(target) if target.path == self.target.path => {
                 // What is there may be another than when the upload began.
                 self.target = target;
-                self.publish(writing, file, stored)
+                self.publish(writing, stored)
             }
             Admitted::New(_) => {
                 let reason = "another file took its name during the upload; upload again";
@@ -145,7 +145,7 @@ impl Upload {
     }
 
     /// Brings the file to stable storage and reads back what it is, before it gets its place.
-    fn seal(&self, written: &Written) -> Result<(Arc<DatasetFile>, Stored), StoreError> {
+    fn seal(&self, written: &Written) -> Result<Stored, StoreError> {
         let name = &self.request.name;
         let sync = || {
             // The kernel's own file times tick too slowly to tell two quick uploads apart.
@@ -162,19 +162,14 @@ impl Upload {
             let damaged = FileError::Damaged { what, column: None };
             return Err(StoreError::file(name, "reading it back")(damaged));
         }
-        let stored = Stored { rows: written.rows, bytes: file.bytes(), version: file.version() };
-        Ok((Arc::new(file), stored))
+        Ok(Stored { rows: written.rows, bytes: file.bytes(), version: file.version() })
     }
 
     /// Moves the file into place. The name is locked.
-    fn publish(
-        self,
-        writing: &Writing,
-        file: Arc<DatasetFile>,
-        stored: Stored,
-    ) -> Result<Stored, StoreError> {
+    fn publish(self, writing: &Writing, stored: Stored) -> Result<Stored, StoreError> {
         let Self { shared, request, target, staged, .. } = self;
         let name = &request.name;
+        let path = DatasetName::parse(&target.path)?;
         let (folder, file_name) = split(&target.path);
         let chain = shared.root.create_folders(folder);
         let chain = chain.map_err(StoreError::io(name, "making its folder"))?;
@@ -213,8 +208,13 @@ impl Upload {
             }
             return Err(StoreError::io(name, "bringing its folder to stable storage")(error));
         }
-        if let Ok(Found::File(stamp)) = shared.root.look(&target.path) {
-            shared.catalogue.publish(&target.path, stamp, file);
+        // Opened anew, since to who has it open a renamed file has changed.
+        match shared.open_settled(name, &path) {
+            Ok(Settled { stamp, opened: Ok(file), .. }) => {
+                shared.catalogue.publish(&target.path, stamp, Arc::new(file));
+            }
+            // Another program got at it already; the next lookup or scan finds what there is.
+            _ => shared.catalogue.forget(&target.path),
         }
         Ok(stored)
     }

@@ -1,9 +1,10 @@
 //! Files that change under a reader: the old version whole, or an error, never a mixture.
 
+use std::fs::Permissions;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use flight_files::{BatchReader, Codec, DatasetFile, FileError, Format, Scan, WriteOptions};
@@ -77,6 +78,83 @@ fn a_file_overwritten_in_place_is_an_error() {
             file.as_file().set_modified(later).unwrap();
         });
         assert!(matches!(result, Err(FileError::Changed)), "{format:?}: {result:?}");
+    }
+}
+
+/// Does `change` until the file system's clock has ticked, for nobody can see it before.
+fn seen(file: &NamedTempFile, change: impl Fn()) {
+    let changed = || {
+        let metadata = file.as_file().metadata().unwrap();
+        (metadata.ctime(), metadata.ctime_nsec())
+    };
+    let (before, started) = (changed(), Instant::now());
+    while changed() == before {
+        assert!(started.elapsed() < Duration::from_secs(10), "the change time stands still");
+        change();
+    }
+}
+
+/// Rows of both versions came with no error while only size and modification time were compared.
+#[test]
+fn a_file_overwritten_in_place_is_an_error_though_its_time_is_set_back() {
+    assert_changed(|file, bytes| {
+        let modified = file.as_file().metadata().unwrap().modified().unwrap();
+        let other: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        seen(file, || {
+            file.as_file().write_all_at(&other, 0).unwrap();
+            file.as_file().set_modified(modified).unwrap();
+        });
+    });
+}
+
+/// It has a name fewer, and then is written to by who still has it open.
+#[test]
+fn a_deleted_file_that_is_overwritten_is_an_error() {
+    for format in FORMATS {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(&content(format, 0)).unwrap();
+        let dataset = open_file(file.reopen().unwrap(), format).unwrap();
+        std::fs::remove_file(file.path()).unwrap();
+        assert_same_rows(&batches(0), &read(&dataset).unwrap(), "a deleted file");
+        let modified = file.as_file().metadata().unwrap().modified().unwrap();
+        seen(&file, || {
+            file.as_file().write_all_at(&[7], 100).unwrap();
+            file.as_file().set_modified(modified).unwrap();
+        });
+        let result = read(&dataset);
+        assert!(matches!(result, Err(FileError::Changed)), "{format:?}: {result:?}");
+    }
+}
+
+/// Nothing tells these from a rewrite that sets the time back.
+#[test]
+fn a_file_that_is_renamed_or_linked_or_gets_other_permissions_is_an_error() {
+    let beside = |file: &NamedTempFile| file.path().with_extension("beside");
+    assert_changed(|file, _| {
+        seen(file, || {
+            std::fs::rename(file.path(), beside(file)).unwrap();
+            std::fs::rename(beside(file), file.path()).unwrap();
+        });
+    });
+    assert_changed(|file, _| {
+        std::fs::hard_link(file.path(), beside(file)).unwrap();
+        seen(file, || file.as_file().set_permissions(Permissions::from_mode(0o640)).unwrap());
+        std::fs::remove_file(beside(file)).unwrap();
+    });
+    assert_changed(|file, _| {
+        seen(file, || file.as_file().set_permissions(Permissions::from_mode(0o640)).unwrap());
+    });
+}
+
+#[test]
+fn a_deleted_file_is_read_to_its_end() {
+    for format in FORMATS {
+        let deleted = check(format, |file, _| {
+            seen(file, || {
+                let _ = std::fs::remove_file(file.path());
+            });
+        });
+        assert!(deleted.is_ok(), "{format:?}: {deleted:?}");
     }
 }
 

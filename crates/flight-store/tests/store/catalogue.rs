@@ -1,11 +1,14 @@
 //! Lookups, lists and scans of folders that others write to.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Write as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use flight_store::limits::OPEN_FILES_MAX;
-use flight_store::{ScanReport, Store, StoreError, StoreOptions};
+use flight_store::{Mode, ScanReport, Store, StoreError, StoreOptions};
 
 use crate::fixture::{Fixture, name, names, open, scan};
 
@@ -111,6 +114,66 @@ fn a_file_rewritten_in_place_is_another_version() {
     assert_eq!(scan(&after), Ok(vec![1]));
     let error = scan(&before).unwrap_err();
     assert!(error.contains("changed"), "{error}");
+}
+
+/// The modification time alone would let rows of both versions through.
+#[test]
+fn a_rewrite_that_sets_the_time_back_is_noticed() {
+    let paths = ["a.feather", "a.parquet", "a.arrows"];
+    let others = Fixture::with(&["x.feather", "a.feather", "a.parquet", "a.arrows"]);
+    let fixture = Fixture::with(&paths);
+    for (old, path) in (0..).zip(paths) {
+        let before = fixture.store.lookup(&name(path)).unwrap();
+        assert_eq!(scan(&before), Ok(vec![old]), "{path}");
+        let bytes = std::fs::read(others.path(path)).unwrap();
+        assert_eq!(bytes.len() as u64, before.info.bytes, "{path}");
+        rewrite_unseen(&fixture.path(path), &bytes);
+        assert_eq!(fixture.read(path), Ok(vec![old + 1]), "{path}");
+        let error = scan(&before).unwrap_err();
+        assert!(error.contains("changed"), "{path}: {error}");
+    }
+}
+
+/// Overwrites a file in place and sets its modification time back.
+fn rewrite_unseen(path: &Path, bytes: &[u8]) {
+    let file = File::options().write(true).open(path).unwrap();
+    let before = file.metadata().unwrap();
+    let changed = |metadata: &Metadata| (metadata.ctime(), metadata.ctime_nsec());
+    let started = Instant::now();
+    // The file system's clock has to tick once for anyone to see it.
+    while changed(&file.metadata().unwrap()) == changed(&before) {
+        assert!(started.elapsed() < Duration::from_secs(10), "the change time stands still");
+        file.write_all_at(bytes, 0).unwrap();
+        file.set_modified(before.modified().unwrap()).unwrap();
+    }
+    assert_eq!(file.metadata().unwrap().modified().unwrap(), before.modified().unwrap());
+}
+
+#[test]
+fn an_upload_or_delete_leaves_readers_their_version() {
+    let fixture = Fixture::new();
+    for path in ["a.feather", "a.parquet"] {
+        fixture.put(path, Mode::Create, &[1]).unwrap();
+        let first = fixture.store.lookup(&name(path)).unwrap();
+        assert_eq!(scan(&first), Ok(vec![1]), "{path}: renamed into place before it was opened");
+        fixture.put(path, Mode::Replace, &[2]).unwrap();
+        let second = fixture.store.lookup(&name(path)).unwrap();
+        fixture.store.delete(&name(path)).unwrap();
+        assert_eq!((scan(&first), scan(&second)), (Ok(vec![1]), Ok(vec![2])), "{path}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_told_to_be_empty() {
+    let fixture = Fixture::new();
+    for path in ["a.arrows", "a.feather", "a.parquet"] {
+        std::fs::write(fixture.path(path), "").unwrap();
+        let error = fixture.read(path).unwrap_err();
+        assert_eq!(
+            error,
+            format!("dataset \"{path}\": the file is damaged: it is empty (0 bytes)")
+        );
+    }
 }
 
 #[test]
@@ -250,7 +313,7 @@ fn a_file_that_was_opened_is_served_from_its_descriptor() {
 fn uploads_of_one_process_are_seen_by_another() {
     let fixture = Fixture::new();
     let other = open(&fixture.root());
-    fixture.put("a", flight_store::Mode::Create, &[1]).unwrap();
+    fixture.put("a", Mode::Create, &[1]).unwrap();
     assert_eq!(crate::fixture::read(&other, "a"), Ok(vec![1]));
     other.rescan();
     assert_eq!(names(&other), ["a"]);
