@@ -26,7 +26,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     Certs(certs::Args),
     Sample(sample::Args),
 }
@@ -36,7 +36,7 @@ const WRONG_USE: u8 = 2;
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Serve(args) => match serve::Config::try_from(args) {
+        Command::Serve(args) => match serve::Config::try_from(*args) {
             Ok(config) => serve::run(config),
             Err(wrong) => {
                 report(&wrong.into());

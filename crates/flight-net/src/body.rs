@@ -15,7 +15,11 @@ pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 const FRAMES_AHEAD: usize = 2;
 
 /// A body whose pieces reach the socket in one vectored write.
-pub struct Body(Source);
+pub struct Body {
+    source: Source,
+    /// Kept until the body has ended or was given up.
+    held: Option<Box<dyn Send>>,
+}
 
 enum Source {
     Tonic(tonic::body::Body),
@@ -31,13 +35,20 @@ impl Body {
     /// A body of frames and the end that feeds it.
     pub fn frames() -> (FrameSender, Self) {
         let (sender, frames) = mpsc::channel(FRAMES_AHEAD);
-        (FrameSender(sender), Self(Source::Frames { frames, ended: false }))
+        (FrameSender(sender), Self { source: Source::Frames { frames, ended: false }, held: None })
+    }
+
+    /// Keeps `held` until the body has ended or was given up.
+    #[must_use]
+    pub(crate) fn holding(mut self, held: impl Send + 'static) -> Self {
+        self.held = Some(Box::new(held));
+        self
     }
 }
 
 impl From<tonic::body::Body> for Body {
     fn from(body: tonic::body::Body) -> Self {
-        Self(Source::Tonic(body))
+        Self { source: Source::Tonic(body), held: None }
     }
 }
 
@@ -56,7 +67,7 @@ impl FrameSender {
         self.0.send(Item::End(trailers)).await.is_ok()
     }
 
-    /// Resolves once the other side has gone.
+    /// Resolves once the other side has gone: the answer's reader, or the connection.
     pub async fn closed(&self) {
         self.0.closed().await;
     }
@@ -70,7 +81,7 @@ impl http_body::Body for Body {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<HttpFrame<Chunks>, BodyError>>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().source {
             Source::Tonic(body) => Pin::new(body)
                 .poll_frame(cx)
                 .map_ok(|frame| frame.map_data(Chunks::from))
@@ -87,14 +98,15 @@ impl http_body::Body for Body {
                 }
                 Poll::Ready(None) => {
                     *ended = true;
-                    Some(Err("the producer of this stream stopped".into()))
+                    // The reason that HTTP/2 resets the stream with: a call that is given up.
+                    Some(Err(h2::Error::from(h2::Reason::CANCEL).into()))
                 }
             }),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.source {
             Source::Tonic(body) => body.is_end_stream(),
             Source::Frames { ended, .. } => *ended,
         }

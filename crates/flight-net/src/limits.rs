@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// HTTP/2 settings of one end; both ends of ours use the same.
+/// HTTP/2 settings of one end.
 ///
 /// Measured on loopback with 5 MB batches: windows of 16 MiB and frames of 1 MiB are worth 1.3–1.4
 /// times the throughput of the defaults once nothing else copies, and 64 KiB frames are the worst
@@ -27,6 +27,27 @@ impl Default for Http2Settings {
     }
 }
 
+/// A server's settings: a connection's window holds those of several streams, so that uploads that
+/// wait for memory do not keep another one of their connection from the bytes that it needs.
+pub const SERVER_HTTP2: Http2Settings = Http2Settings {
+    stream_window_bytes: 8 << 20,
+    connection_window_bytes: 64 << 20,
+    frame_bytes_max: 1 << 20,
+    send_buffer_bytes: 4 << 20,
+};
+/// A server's settings for connections beyond what its memory for windows allows.
+pub const SERVER_HTTP2_SHORT: Http2Settings = Http2Settings {
+    stream_window_bytes: 256 << 10,
+    connection_window_bytes: 1 << 20,
+    ..SERVER_HTTP2
+};
+const _: () = {
+    assert!(SERVER_HTTP2.connection_window_bytes >= 8 * SERVER_HTTP2.stream_window_bytes);
+    assert!(
+        SERVER_HTTP2_SHORT.connection_window_bytes >= 4 * SERVER_HTTP2_SHORT.stream_window_bytes
+    );
+};
+
 /// Streams of a connection that are open at once.
 pub const STREAMS_PER_CONNECTION: u32 = 128;
 /// Bytes of all headers of a call.
@@ -44,13 +65,19 @@ pub struct ServerLimits {
     pub connections_per_address: usize,
     /// From accepting a connection to the end of its TLS handshake.
     pub handshake: Duration,
+    /// From there to the first call.
+    pub first_call: Duration,
+    /// A connection without an open call is closed after this time.
+    pub idle: Duration,
+    /// Bytes that the receive windows of all connections may promise; connections beyond get small
+    /// windows.
+    pub window_bytes: u64,
     /// How long streams may go on once the server was told to stop.
     pub drain: Duration,
     /// A silent peer is asked for a sign of life after this time.
     pub keepalive: Duration,
     /// And taken for gone after this time without one.
     pub keepalive_timeout: Duration,
-    pub http2: Http2Settings,
 }
 
 impl Default for ServerLimits {
@@ -59,10 +86,12 @@ impl Default for ServerLimits {
             connections: 1024,
             connections_per_address: 256,
             handshake: Duration::from_secs(10),
+            first_call: Duration::from_secs(10),
+            idle: Duration::from_secs(300),
+            window_bytes: 1 << 30,
             drain: Duration::from_secs(30),
             keepalive: Duration::from_secs(60),
             keepalive_timeout: Duration::from_secs(20),
-            http2: Http2Settings::default(),
         }
     }
 }

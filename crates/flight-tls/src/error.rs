@@ -10,8 +10,8 @@ use crate::suite::{CipherSuite, TlsVersion};
 /// Why a secure connection cannot be set up. Where nothing else is said, the operator can mend it.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("cannot read {}: {source}; give a file that this user may read", file.display())]
-    Read { file: PathBuf, source: io::Error },
+    #[error("cannot read {}: {cause}; give a file that this user may read", file.display())]
+    Read { file: PathBuf, cause: io::Error },
     #[error(
         "{} is larger than {PEM_FILE_BYTES_MAX} bytes; give the PEM file of a {wanted}",
         file.display()

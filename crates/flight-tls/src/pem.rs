@@ -66,7 +66,7 @@ fn read(file: &Path, wanted: Wanted) -> Result<Vec<u8>, TlsError> {
     let opened: io::Result<File> = File::open(file);
     opened
         .and_then(|opened| opened.take(PEM_FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|source| TlsError::Read { file: file.to_owned(), source })?;
+        .map_err(|cause| TlsError::Read { file: file.to_owned(), cause })?;
     if bytes.len() as u64 > PEM_FILE_BYTES_MAX {
         return Err(TlsError::TooLarge { file: file.to_owned(), wanted });
     }

@@ -92,6 +92,11 @@ impl BatchDecoder {
         self.schema.as_ref()
     }
 
+    /// Bytes of the dictionaries that are kept.
+    pub fn dictionary_bytes(&self) -> u64 {
+        self.dictionary_bytes.values().sum()
+    }
+
     /// Forgets the dictionaries, to go through a file's messages once more.
     pub fn forget_dictionaries(&mut self) {
         self.dictionaries.clear();
@@ -154,7 +159,9 @@ impl BatchDecoder {
         self.budget_dictionary(id, batch.isDelta(), body.len() as u64)?;
         unwinding(|| read_dictionary(body, batch, &schema, &mut self.dictionaries, &version))?;
         if let Some(values) = self.dictionaries.get(&id) {
-            let bytes = values.get_buffer_memory_size() as u64;
+            // What the values take, not what their buffers could hold.
+            let data = values.to_data();
+            let bytes = data.get_slice_memory_size().unwrap_or(body.len()) as u64;
             self.dictionary_bytes.insert(id, bytes);
             self.check_dictionaries(self.dictionary_bytes.values().sum())?;
         }

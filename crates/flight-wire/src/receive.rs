@@ -71,9 +71,6 @@ enum State {
     Body { body: MutableBuffer, missing: usize },
 }
 
-/// Body bytes are allocated in advance up to this much; beyond, the buffer doubles as data comes.
-const BODY_RESERVE_MAX: usize = 8 << 20;
-
 impl MessageReader {
     pub fn new(message_bytes_max: usize) -> Self {
         Self {
@@ -180,7 +177,9 @@ impl MessageReader {
         if number == BODY {
             self.input.advance(head);
             self.remaining -= head;
-            let body = MutableBuffer::with_capacity(length.min(BODY_RESERVE_MAX));
+            // Within `message_bytes_max`, and reserved by whoever saw the message begin; pages are
+            // taken as data comes.
+            let body = MutableBuffer::with_capacity(length);
             self.state = State::Body { body, missing: length };
             return Ok(true);
         }

@@ -116,9 +116,10 @@ pub struct Args {
         value_name = "N",
         env = "FLIGHT_SERVER_MAX_CONNECTIONS",
         help_heading = "Limits",
-        default_value_t = 1024
+        default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(1..)
     )]
-    pub max_connections: usize,
+    pub max_connections: u32,
 
     /// Connections of one address; loopback is exempt.
     #[arg(
@@ -126,16 +127,39 @@ pub struct Args {
         value_name = "N",
         env = "FLIGHT_SERVER_MAX_CONNECTIONS_PER_ADDRESS",
         help_heading = "Limits",
-        default_value_t = 256
+        default_value_t = 256,
+        value_parser = clap::value_parser!(u32).range(1..)
     )]
-    pub max_connections_per_address: usize,
+    pub max_connections_per_address: u32,
 
     /// Time for a TLS handshake.
     #[arg(long, value_name = "DURATION", env = "FLIGHT_SERVER_HANDSHAKE_TIMEOUT",
           help_heading = "Limits", default_value = "10s", value_parser = parse_duration)]
     pub handshake_timeout: std::time::Duration,
 
-    /// A stream whose reader takes nothing for this long is ended.
+    /// Time from there to the first call.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "FLIGHT_SERVER_FIRST_CALL_TIMEOUT",
+        help_heading = "Limits",
+        default_value = "10s",
+        value_parser = parse_duration
+    )]
+    pub first_call_timeout: std::time::Duration,
+
+    /// A connection without an open call is closed after this time.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "FLIGHT_SERVER_IDLE_TIMEOUT",
+        help_heading = "Limits",
+        default_value = "5m",
+        value_parser = parse_duration
+    )]
+    pub idle_timeout: std::time::Duration,
+
+    /// A stream whose other end takes or sends nothing for this long is ended.
     #[arg(long, value_name = "DURATION", env = "FLIGHT_SERVER_STALL_TIMEOUT",
           help_heading = "Limits", default_value = "60s", value_parser = parse_duration)]
     pub stall_timeout: std::time::Duration,

@@ -62,8 +62,8 @@ pub enum ConfigError {
     Admin { value: String },
     #[error("--upload-memory {bytes} is less than {min}, the largest message that is taken")]
     Budget { bytes: u64, min: u64 },
-    #[error("--rescan must be at least 100ms")]
-    Rescan,
+    #[error("{flag} {value:?} is less than {min:?}")]
+    TooShort { flag: &'static str, value: Duration, min: Duration },
 }
 
 /// Share of this machine's memory that uploads may hold unless told otherwise.
@@ -71,6 +71,9 @@ const BUDGET_SHARE: u64 = 4;
 const ADMIN_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9815);
 const RESCAN_MIN: Duration = Duration::from_millis(100);
+const TIMEOUT_MIN: Duration = Duration::from_millis(100);
+/// Share of this machine's memory that the receive windows of connections may promise.
+const WINDOWS_SHARE: u64 = 16;
 
 impl TryFrom<Args> for Config {
     type Error = ConfigError;
@@ -84,9 +87,11 @@ impl TryFrom<Args> for Config {
             min: args.tls_min,
             ciphers: args.tls_ciphers,
         });
-        if args.rescan < RESCAN_MIN {
-            return Err(ConfigError::Rescan);
-        }
+        at_least("--rescan", args.rescan, RESCAN_MIN)?;
+        at_least("--stall-timeout", args.stall_timeout, TIMEOUT_MIN)?;
+        at_least("--handshake-timeout", args.handshake_timeout, TIMEOUT_MIN)?;
+        at_least("--first-call-timeout", args.first_call_timeout, TIMEOUT_MIN)?;
+        at_least("--idle-timeout", args.idle_timeout, TIMEOUT_MIN)?;
         Ok(Self {
             data: args.data,
             read_only: args.read_only,
@@ -97,9 +102,12 @@ impl TryFrom<Args> for Config {
             admin,
             tls,
             limits: ServerLimits {
-                connections: args.max_connections,
-                connections_per_address: args.max_connections_per_address,
+                connections: args.max_connections as usize,
+                connections_per_address: args.max_connections_per_address as usize,
                 handshake: args.handshake_timeout,
+                first_call: args.first_call_timeout,
+                idle: args.idle_timeout,
+                window_bytes: memory_bytes() / WINDOWS_SHARE,
                 drain: args.drain,
                 ..ServerLimits::default()
             },
@@ -108,6 +116,13 @@ impl TryFrom<Args> for Config {
             exit_with_stdin: args.exit_with_stdin,
         })
     }
+}
+
+fn at_least(flag: &'static str, value: Duration, min: Duration) -> Result<(), ConfigError> {
+    if value < min {
+        return Err(ConfigError::TooShort { flag, value, min });
+    }
+    Ok(())
 }
 
 /// A certificate is never ignored, and TLS never falls back to plaintext.
@@ -207,7 +222,9 @@ mod tests {
         check("--upload-memory 1MiB", "is less than 268435456");
         check("--upload-memory 64k", "is not a size");
         check("--rescan 5", "is not a duration");
-        check("--rescan 1ms", "at least 100ms");
+        check("--rescan 1ms", "--rescan 1ms is less than 100ms");
+        check("--stall-timeout 0s", "--stall-timeout 0ns is less than 100ms");
+        check("--max-connections 0", "0 is not in 1..");
         check("--listen localhost", "write grpc://HOST:PORT");
         check("--tls-min 1.1", "1.2");
     }

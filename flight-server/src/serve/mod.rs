@@ -32,7 +32,7 @@ pub fn run(config: Config) -> anyhow::Result<()> {
         .context("cannot start threads")?;
     let outcome = runtime.block_on(serve(config));
     // A blocking read of a stalled disk must not keep the process from ending.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     outcome
 }
 

@@ -12,8 +12,20 @@ pub struct Budget {
 
 /// A share of the budget, given back when dropped.
 #[derive(Debug)]
-pub struct Share {
-    _permit: OwnedSemaphorePermit,
+pub struct Share(OwnedSemaphorePermit);
+
+impl Share {
+    /// Joins two shares.
+    pub fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+    }
+
+    /// Gives back all but `bytes`.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let keep = usize::try_from(bytes.div_ceil(UNIT)).unwrap_or(usize::MAX);
+        let surplus = self.0.num_permits().saturating_sub(keep);
+        drop(self.0.split(surplus));
+    }
 }
 
 const UNIT: u64 = 1 << 10;
@@ -28,13 +40,13 @@ impl Budget {
     pub async fn share(&self, bytes: usize) -> Share {
         let permits = Arc::clone(&self.permits);
         let permit = permits.acquire_many_owned(units(bytes)).await;
-        Share { _permit: permit.expect("the semaphore is never closed") }
+        Share(permit.expect("the semaphore is never closed"))
     }
 
     /// The same without waiting; `None` when others hold too much.
     pub fn try_share(&self, bytes: usize) -> Option<Share> {
         let permits = Arc::clone(&self.permits);
-        permits.try_acquire_many_owned(units(bytes)).ok().map(|permit| Share { _permit: permit })
+        permits.try_acquire_many_owned(units(bytes)).ok().map(Share)
     }
 }
 
@@ -53,5 +65,16 @@ mod tests {
         assert!(budget.try_share(2000).is_none());
         drop(most);
         assert!(budget.try_share(4096).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_share_can_grow_and_shrink() {
+        let budget = Budget::new(4096);
+        let mut share = budget.share(1024).await;
+        share.merge(budget.share(3072).await);
+        assert!(budget.try_share(1).is_none());
+        share.shrink_to(1025);
+        assert!(budget.try_share(2048).is_some());
+        assert!(budget.try_share(3072).is_none());
     }
 }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
-use flight_files::FileError;
 use flight_net::FrameSender;
 use flight_net::server::CallContext;
 use flight_wire::{Checksum, EncodeOptions, Encoder, Frame, Kind, Message};
@@ -18,7 +17,7 @@ use super::status::{IntoStatus, trailers};
 const GROUP_BYTES: usize = 1 << 20;
 
 /// Where a stream's batches come from.
-pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, FileError>> + Send>;
+pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Status>> + Send>;
 
 /// A stream's frames, made one group at a time.
 pub(super) struct Frames {
@@ -61,8 +60,7 @@ impl Frames {
                 continue;
             }
             let Some(batch) = self.batches.next() else { break };
-            let batch = batch.map_err(IntoStatus::into_status)?;
-            let messages = self.encoder.encode(&batch).map_err(IntoStatus::into_status)?;
+            let messages = self.encoder.encode(&batch?).map_err(IntoStatus::into_status)?;
             self.ready.extend(messages);
         }
         Ok((frame.bytes() > 0).then_some(frame))
@@ -117,8 +115,8 @@ pub(super) async fn send(
             }
             Ok(Delivery::Late) => break Status::deadline_exceeded("the deadline has passed"),
             Err(_) => {
-                // A reader that takes nothing takes no trailers either: the stream is reset when
-                // the sender is dropped.
+                // A reader that takes nothing takes no trailers either: the stream is reset (CANCEL)
+                // when the sender is dropped.
                 call.finish(&Status::deadline_exceeded(format!("nothing was read for {stall:?}")));
                 return;
             }

@@ -4,7 +4,7 @@
 
 use flight_files::FileError;
 use flight_net::Body;
-use flight_store::StoreError;
+use flight_store::{DatasetName, StoreError};
 use flight_wire::guard::GuardError;
 use flight_wire::protocol::ProtocolError;
 use flight_wire::{DecodeError, EncodeError, ReceiveError};
@@ -38,6 +38,11 @@ impl IntoStatus for FileError {
     fn into_status(self) -> Status {
         Status::new(file_code(&self), self.to_string())
     }
+}
+
+/// A failure while the dataset `name` is read.
+pub(super) fn of_file(name: &DatasetName, error: &FileError) -> Status {
+    Status::new(file_code(error), format!("dataset {:?}: {error}", name.as_str()))
 }
 
 fn file_code(error: &FileError) -> Code {

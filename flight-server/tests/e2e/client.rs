@@ -77,12 +77,35 @@ impl Client {
         Ok(Stream { messages, decoder: BatchDecoder::new(DecodeLimits::default()) })
     }
 
+    pub fn is_closed(&self) -> bool {
+        self.connection.is_closed()
+    }
+
     /// Uploads `batches` and returns the summary of what was stored.
     pub async fn put(&self, command: &str, batches: &[RecordBatch]) -> Result<PutSummary, Status> {
+        self.put_with(command, batches, EncodeOptions::default()).await
+    }
+
+    /// The same, each batch one message.
+    pub async fn put_whole(
+        &self,
+        command: &str,
+        batches: &[RecordBatch],
+    ) -> Result<PutSummary, Status> {
+        let options = EncodeOptions { message_bytes_max: 256 << 20, ..EncodeOptions::default() };
+        self.put_with(command, batches, options).await
+    }
+
+    async fn put_with(
+        &self,
+        command: &str,
+        batches: &[RecordBatch],
+        options: EncodeOptions,
+    ) -> Result<PutSummary, Status> {
         let (sink, results) = self.connection.do_put(MetadataMap::new());
         let descriptor = FlightDescriptor::new_cmd(command.to_owned()).encode_to_vec();
         let schema = batches[0].schema();
-        let mut encoder = Encoder::new(&schema, EncodeOptions::default()).unwrap();
+        let mut encoder = Encoder::new(&schema, options).unwrap();
         let batches = batches.to_vec();
         let sending = tokio::spawn(async move {
             sink.send(Frame::new(encoder.schema(), b"", Some(&descriptor))).await;

@@ -8,3 +8,5 @@ mod client;
 mod durability;
 mod lifecycle;
 mod messages;
+mod raw;
+mod stalls;

@@ -3,7 +3,9 @@
 //! A connection is never pooled or replaced here; whoever holds it sees it close. No proxy of the
 //! environment is used: a benchmark measures the server that it was told.
 
+mod broken;
 mod streams;
+mod witness;
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,10 +20,12 @@ use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::watch;
 use tonic::Status;
 
 pub use streams::{GetStream, PutResults, PutSink};
+
+use broken::{Broken, Words};
+use witness::{Testimony, Witnessed};
 
 use crate::body::Body;
 use crate::endpoint::Endpoint;
@@ -30,16 +34,16 @@ use crate::limits::Http2Settings;
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    #[error("cannot reach {endpoint}: {source}")]
-    Unreachable { endpoint: String, source: std::io::Error },
+    #[error("cannot reach {endpoint}: {cause}")]
+    Unreachable { endpoint: String, cause: std::io::Error },
     #[error("cannot reach {endpoint} within {after:?}")]
     Timeout { endpoint: String, after: Duration },
     #[error("{endpoint}: {why}")]
     Tls { endpoint: String, why: String },
     #[error("{endpoint} needs TLS settings; this is a fault of the caller")]
     NoTls { endpoint: String },
-    #[error("{endpoint} does not speak HTTP/2: {source}")]
-    Http2 { endpoint: String, source: hyper::Error },
+    #[error("{endpoint} does not speak HTTP/2: {cause}")]
+    Http2 { endpoint: String, cause: hyper::Error },
 }
 
 /// How to connect.
@@ -110,12 +114,12 @@ impl Connector {
     async fn open(&self) -> Result<Connection, ConnectError> {
         let started = Instant::now();
         let unreachable =
-            |source| ConnectError::Unreachable { endpoint: self.endpoint.to_string(), source };
+            |cause| ConnectError::Unreachable { endpoint: self.endpoint.to_string(), cause };
         let (host, port) = match &self.endpoint {
             Endpoint::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(unreachable)?;
                 let times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
-                return self.http2(stream, None, times).await;
+                return self.http2(stream, None, Testimony::default(), times).await;
             }
             Endpoint::Tcp { host, port } | Endpoint::Tls { host, port } => (host, *port),
         };
@@ -123,7 +127,7 @@ impl Connector {
         stream.set_nodelay(self.options.nodelay).map_err(unreachable)?;
         let mut times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
         if !self.endpoint.is_tls() {
-            return self.http2(stream, None, times).await;
+            return self.http2(stream, None, Testimony::default(), times).await;
         }
         let Some(tls) = &self.tls else {
             return Err(ConnectError::NoTls { endpoint: self.endpoint.to_string() });
@@ -134,13 +138,15 @@ impl Connector {
         })?;
         times.tls = started.elapsed() - times.socket;
         let negotiated = flight_tls::negotiated(stream.get_ref().1);
-        self.http2(stream, negotiated, times).await
+        let (stream, testimony) = Witnessed::new(stream);
+        self.http2(stream, negotiated, testimony, times).await
     }
 
     async fn http2<S>(
         &self,
         stream: S,
         negotiated: Option<Negotiated>,
+        testimony: Testimony,
         mut times: ConnectTimes,
     ) -> Result<Connection, ConnectError>
     where
@@ -157,16 +163,12 @@ impl Connector {
             .adaptive_window(false)
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(|source| ConnectError::Http2 {
-                endpoint: self.endpoint.to_string(),
-                source,
-            })?;
+            .map_err(|cause| ConnectError::Http2 { endpoint: self.endpoint.to_string(), cause })?;
         times.http2 = started.elapsed();
-        let (broke, broken) = watch::channel(None);
-        let secure = self.endpoint.is_tls();
+        let words = Words { secure: self.endpoint.is_tls(), testimony, answered: Arc::default() };
+        let (broken, broke) = Broken::new(words.clone());
         tokio::spawn(async move {
-            let ended = connection.await;
-            let why = ended.err().map_or_else(|| CLOSED.to_owned(), |e| why_broken(&e, secure));
+            let why = words.of(connection.await.err().as_ref());
             tracing::debug!(why, "the connection ended");
             // Nobody listens once the last clone of the connection is gone.
             let _ = broke.send(Some(Arc::from(why)));
@@ -214,8 +216,7 @@ impl Origin {
 pub struct Connection {
     send: SendRequest<Body>,
     origin: Origin,
-    /// Why the connection ended, once it has.
-    broken: watch::Receiver<Option<Arc<str>>>,
+    broken: Broken,
     negotiated: Option<Negotiated>,
     times: ConnectTimes,
     message_bytes_max: usize,
@@ -250,46 +251,14 @@ impl Connection {
         mut self,
         request: http::Request<Body>,
     ) -> Result<http::Response<Incoming>, Status> {
-        let error = match self.send.send_request(request).await {
-            Ok(response) => return Ok(response),
-            Err(error) => error,
-        };
-        Err(self.explain(&error).await)
-    }
-
-    async fn explain(&mut self, error: &hyper::Error) -> Status {
-        let secure = self.origin.scheme == "https";
-        let ended = self.broken.wait_for(Option::is_some);
-        match tokio::time::timeout(REASON_WITHIN, ended).await {
-            Ok(Ok(why)) => Status::unavailable(why.as_deref().unwrap_or(CLOSED)),
-            // The connection lives, or its task is gone without a word.
-            _ => Status::unavailable(why_broken(error, secure)),
+        match self.send.send_request(request).await {
+            Ok(response) => {
+                self.broken.answered();
+                Ok(response)
+            }
+            Err(error) => Err(self.broken.status(&error).await),
         }
     }
-}
-
-/// How long a failed call waits for its connection's own reason, which comes a moment later.
-const REASON_WITHIN: Duration = Duration::from_millis(200);
-const CLOSED: &str = "the server closed the connection";
-
-/// An error of the connection in words: TLS failures by what helps, others with their causes.
-fn why_broken(error: &hyper::Error, secure: bool) -> String {
-    if let Some(why) = flight_tls::explain(error) {
-        return why;
-    }
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    let mut protocol = false;
-    while let Some(cause) = source {
-        protocol |= cause.to_string().contains("protocol error")
-            || cause.to_string().contains("FRAME_SIZE");
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    if protocol && !secure {
-        text.push_str("; if the server serves TLS, use grpc+tls:// in place of grpc://");
-    }
-    text
 }
 
 impl tower_service::Service<http::Request<tonic::body::Body>> for Connection {

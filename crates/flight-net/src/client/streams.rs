@@ -117,7 +117,7 @@ impl GetStream {
                 // A stream without trailers is cut, however complete it looks.
                 None => return self.fail(Status::unavailable("the stream ended without a status")),
                 Some(Err(error)) => {
-                    let status = self.connection.explain(&error).await;
+                    let status = self.connection.broken.status(&error).await;
                     return self.fail(status);
                 }
                 Some(Ok(frame)) => frame,

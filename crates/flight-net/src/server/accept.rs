@@ -19,11 +19,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::activity::Activity;
 use super::context::{CallContext, Peer};
 use super::listen::{BoundSocket, Listener};
 use crate::body::Body;
 use crate::limits::{
-    HEADER_LIST_BYTES, LOCAL_RESETS, PENDING_RESETS, STREAMS_PER_CONNECTION, ServerLimits,
+    HEADER_LIST_BYTES, Http2Settings, LOCAL_RESETS, PENDING_RESETS, SERVER_HTTP2,
+    SERVER_HTTP2_SHORT, STREAMS_PER_CONNECTION, ServerLimits,
 };
 
 /// Answers calls. A panic of one call ends that call alone.
@@ -63,8 +65,11 @@ impl Server {
         stop: watch::Receiver<bool>,
     ) {
         let drain = self.limits.drain;
+        let windows = self.limits.window_bytes / u64::from(WINDOW_UNIT);
+        let windows = usize::try_from(windows).unwrap_or(Semaphore::MAX_PERMITS);
         let shared = Arc::new(Shared {
             connections: Arc::new(Semaphore::new(self.limits.connections)),
+            windows: Arc::new(Semaphore::new(windows)),
             addresses: Mutex::new(HashMap::new()),
             tls: self.tls,
             limits: self.limits,
@@ -92,8 +97,13 @@ impl Server {
     }
 }
 
+/// Windows are counted in units of this many bytes.
+const WINDOW_UNIT: u32 = 1 << 20;
+
 struct Shared<H> {
     connections: Arc<Semaphore>,
+    /// What the windows of all connections may promise.
+    windows: Arc<Semaphore>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
     tls: Option<Arc<rustls::ServerConfig>>,
     limits: ServerLimits,
@@ -233,6 +243,15 @@ async fn connection<H: Handler>(
 }
 
 impl<H> Shared<H> {
+    /// A connection's settings, and the share of the memory for windows that they promise.
+    fn windows(&self) -> (Http2Settings, Option<OwnedSemaphorePermit>) {
+        let wanted = SERVER_HTTP2.connection_window_bytes / WINDOW_UNIT;
+        match Arc::clone(&self.windows).try_acquire_many_owned(wanted) {
+            Ok(share) => (SERVER_HTTP2, Some(share)),
+            Err(_) => (SERVER_HTTP2_SHORT, None),
+        }
+    }
+
     fn handshake_failed(&self, peer: &Peer, why: &str) {
         self.counters.handshakes_failed.fetch_add(1, Ordering::Relaxed);
         tracing::info!(%peer, why, "a TLS handshake failed");
@@ -245,19 +264,24 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let peer = Arc::new(peer);
+    let activity = Activity::new();
     let service = service_fn(|request: Request<Incoming>| {
         let context = CallContext::new(&peer, request.headers());
-        let shared = Arc::clone(shared);
-        async move { Ok::<_, Infallible>(call(&shared, context, request).await) }
+        let (shared, open) = (Arc::clone(shared), activity.begin());
+        async move {
+            let response = call(&shared, context, request).await;
+            Ok::<_, Infallible>(response.map(|body| body.holding(open)))
+        }
     });
     let limits = &shared.limits;
+    let (http2, _windows) = shared.windows();
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
-        .initial_stream_window_size(limits.http2.stream_window_bytes)
-        .initial_connection_window_size(limits.http2.connection_window_bytes)
-        .max_frame_size(limits.http2.frame_bytes_max)
-        .max_send_buf_size(limits.http2.send_buffer_bytes)
+        .initial_stream_window_size(http2.stream_window_bytes)
+        .initial_connection_window_size(http2.connection_window_bytes)
+        .max_frame_size(http2.frame_bytes_max)
+        .max_send_buf_size(http2.send_buffer_bytes)
         .adaptive_window(false)
         // None of these has a safe default: None means no limit.
         .max_concurrent_streams(STREAMS_PER_CONNECTION)
@@ -274,13 +298,24 @@ where
         ended = &mut connection => ended,
         () = stopped => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            // Running streams may end; a connection without one is only told, not waited for.
+            tokio::select! {
+                ended = &mut connection => ended,
+                () = activity.idle_for(GOODBYE) => Ok(()),
+            }
+        }
+        () = activity.expired(limits.first_call, limits.idle) => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(GOODBYE, connection).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "a connection broke");
     }
 }
+
+/// Time for a connection's last frames: GOAWAY, and the client's answer to it.
+const GOODBYE: Duration = Duration::from_millis(500);
 
 async fn call<H: Handler>(
     shared: &Shared<H>,

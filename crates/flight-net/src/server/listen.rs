@@ -16,8 +16,8 @@ const BACKLOG: i32 = 1024;
 /// Why an endpoint cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("cannot listen on {endpoint}: {source}")]
-    Bind { endpoint: String, source: io::Error },
+    #[error("cannot listen on {endpoint}: {cause}")]
+    Bind { endpoint: String, cause: io::Error },
     #[error("cannot listen on {endpoint}: the host has no address")]
     NoAddress { endpoint: String },
     #[error("cannot listen on {endpoint}: another process listens there already")]
@@ -57,9 +57,9 @@ impl Listener {
                 Ok(Self { socket, endpoint: endpoint.clone() })
             }
             Endpoint::Tcp { host, port } | Endpoint::Tls { host, port } => {
-                let failed = |source: io::Error| match source.kind() {
+                let failed = |cause: io::Error| match cause.kind() {
                     io::ErrorKind::AddrInUse => BindError::InUse { endpoint: name() },
-                    _ => BindError::Bind { endpoint: name(), source },
+                    _ => BindError::Bind { endpoint: name(), cause },
                 };
                 let mut addresses = (host.as_str(), *port).to_socket_addrs().map_err(failed)?;
                 let address =
@@ -98,7 +98,7 @@ fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn bind_unix(path: &Path, name: impl Fn() -> String) -> Result<UnixListener, BindError> {
-    let failed = |source| BindError::Bind { endpoint: name(), source };
+    let failed = |cause| BindError::Bind { endpoint: name(), cause };
     if let Ok(metadata) = std::fs::symlink_metadata(path) {
         if !metadata.file_type().is_socket() {
             return Err(BindError::NotASocket { endpoint: name() });

@@ -27,10 +27,19 @@ pub(in crate::service) async fn do_get(
 ) -> Response<Body> {
     let mut call = flight.metrics.begin("DoGet");
     let opened = async {
-        let ticket = read_ticket(request).await?;
+        let Ok(ticket) = tokio::time::timeout(flight.stall, read_ticket(request)).await else {
+            return Err(Status::deadline_exceeded("the ticket did not come"));
+        };
+        let ticket = ticket?;
         flight.blocking(move |flight| open(flight, &ticket)).await
     };
-    match opened.await {
+    let opened = match context.deadline {
+        None => opened.await,
+        Some(deadline) => tokio::time::timeout_at(deadline, opened)
+            .await
+            .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed"))),
+    };
+    match opened {
         Err(status) => {
             call.finish(&status);
             status::response(&status)
@@ -84,7 +93,9 @@ fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
         rows: ticket.first_row..ticket.first_row.saturating_add(ticket.rows),
         batch_rows: options.batch_rows_max,
     };
-    let batches = part.file.scan(scan).map_err(IntoStatus::into_status)?;
+    let named = move |error| status::of_file(&name, &error);
+    let batches = part.file.scan(scan).map_err(&named)?;
     let schema = Arc::clone(batches.schema());
+    let batches = batches.map(move |batch| batch.map_err(&named));
     Frames::new(&schema, Box::new(batches), options, ticket.checksum.is_some())
 }

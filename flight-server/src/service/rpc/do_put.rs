@@ -6,7 +6,7 @@ mod upload;
 use std::sync::Arc;
 
 use arrow_flight::FlightDescriptor;
-use flight_net::server::CallContext;
+use flight_net::server::{CallContext, Deadline};
 use flight_net::{Body, FrameSender};
 use flight_wire::{FlightMessage, Frame};
 use http::{Request, Response};
@@ -35,36 +35,64 @@ pub(in crate::service) fn do_put(
     let flight = Arc::clone(flight);
     tokio::spawn(async move {
         let mut call = flight.metrics.begin("DoPut");
-        let taken = take(&flight, request.into_body(), &sender, &call);
-        let outcome = match deadline {
-            None => taken.await,
-            Some(deadline) => match tokio::time::timeout_at(deadline, taken).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(Status::deadline_exceeded("the deadline has passed")),
-            },
+        let status = match upload(&flight, request.into_body(), &sender, &call, deadline).await {
+            Ok(()) => Status::ok(""),
+            Err(status) => status,
         };
-        let status = outcome.err().unwrap_or_else(|| Status::ok(""));
         call.finish(&status);
         sender.end(Some(trailers(&status))).await;
     });
     status::streaming(body)
 }
 
-/// Takes an upload to its end. Its body is dropped on return, which stops a client that sends on.
-async fn take(
+async fn upload(
     flight: &Arc<Flight>,
     body: Incoming,
     acknowledge: &FrameSender,
     call: &Call,
+    deadline: Option<Deadline>,
 ) -> Result<(), Status> {
-    let mut input = Input::new(body, flight.budget.clone());
+    let mut input = Input::new(body, flight.budget.clone(), flight.stall);
+    let taken = take(flight, &mut input, acknowledge, call);
+    let taken = async {
+        tokio::select! {
+            taken = taken => taken,
+            // Whoever waits, for bytes or for memory, waits for a client that is there.
+            () = acknowledge.closed() => Err(Status::cancelled("the client went away")),
+        }
+    };
+    let complete = match deadline {
+        None => taken.await,
+        Some(deadline) => tokio::time::timeout_at(deadline, taken)
+            .await
+            .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed"))),
+    };
+    // A commit is not broken off: whether it happened must not be left open.
+    let Some(upload) = complete? else { return Ok(()) };
+    if let Some(summary) = flight.blocking(move |_| upload.commit()).await? {
+        acknowledge.send(Frame::put_result(&summary.to_json())).await;
+    }
+    Ok(())
+}
+
+/// Takes an upload's messages to their end; `None` where it was stored before, under the same id.
+async fn take(
+    flight: &Arc<Flight>,
+    input: &mut Input,
+    acknowledge: &FrameSender,
+    call: &Call,
+) -> Result<Option<Upload>, Status> {
     let Some(first) = input.next().await? else {
         return Err(Status::invalid_argument(
             "the upload ended before its first message, which holds the descriptor and the schema",
         ));
     };
     let command = command(&first.message, flight.perf)?;
-    let begun = flight.blocking(move |flight| Upload::begin(flight, command, &first.message));
+    let begun = flight.blocking(move |flight| {
+        // Named whole: its share of the memory goes back with it.
+        let first = first;
+        Upload::begin(flight, command, &first.message)
+    });
     let mut upload = match begun.await? {
         Begun::Upload(upload) => upload,
         Begun::AlreadyStored(summary) => {
@@ -72,7 +100,7 @@ async fn take(
             // The upload comes a second time in full: breaking it off would make clients report
             // a failure in place of this answer.
             while input.next().await?.is_some() {}
-            return Ok(());
+            return Ok(None);
         }
     };
     while let Some(first) = input.next().await? {
@@ -88,15 +116,17 @@ async fn take(
         call.received(bytes as u64, written.batches, written.rows);
         upload = written.upload;
         for app_metadata in written.acknowledged {
-            if !acknowledge.send(Frame::put_result(&app_metadata)).await {
-                return Err(Status::cancelled("the client went away"));
+            let sent = acknowledge.send(Frame::put_result(&app_metadata));
+            match tokio::time::timeout(flight.stall, sent).await {
+                Ok(true) => {}
+                Ok(false) => return Err(Status::cancelled("the client went away")),
+                Err(_) => {
+                    return Err(Status::deadline_exceeded("the acknowledgements are not read"));
+                }
             }
         }
     }
-    if let Some(summary) = flight.blocking(move |_| upload.commit()).await? {
-        acknowledge.send(Frame::put_result(&summary.to_json())).await;
-    }
-    Ok(())
+    Ok(Some(upload))
 }
 
 fn command(first: &FlightMessage, perf: bool) -> Result<PutCommand, Status> {

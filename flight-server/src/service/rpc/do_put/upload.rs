@@ -9,6 +9,7 @@ use tonic::Status;
 
 use super::input::Reserved;
 use crate::service::Flight;
+use crate::service::budget::Share;
 use crate::service::command::PutCommand;
 use crate::service::status::IntoStatus;
 
@@ -16,6 +17,8 @@ use crate::service::status::IntoStatus;
 pub(super) struct Upload {
     decoder: BatchDecoder,
     target: Target,
+    /// Memory of the dictionaries that the decoder keeps.
+    dictionaries: Option<Share>,
 }
 
 enum Target {
@@ -57,32 +60,39 @@ impl Upload {
         };
         let request = match command {
             PutCommand::Perf => {
-                return Ok(Begun::Upload(Self { decoder, target: Target::Dropped }));
+                return Ok(Begun::Upload(Self::new(decoder, Target::Dropped)));
             }
             PutCommand::Dataset(request) => upload_request(request)?,
         };
         match flight.store.begin(request, schema).map_err(IntoStatus::into_status)? {
             store::Begun::Upload(upload) => {
-                Ok(Begun::Upload(Self { decoder, target: Target::Stored(upload) }))
+                Ok(Begun::Upload(Self::new(decoder, Target::Stored(upload))))
             }
             store::Begun::AlreadyStored(stored) => Ok(Begun::AlreadyStored(summary(&stored))),
         }
+    }
+
+    fn new(decoder: BatchDecoder, target: Target) -> Self {
+        Self { decoder, target, dictionaries: None }
     }
 
     /// Decodes and writes a group of messages.
     pub(super) fn write(mut self, group: Vec<Reserved>) -> Result<Written, Status> {
         let mut acknowledged = Vec::new();
         let (mut batches, mut rows) = (0, 0);
-        for reserved in group {
-            let message = &reserved.message;
+        for Reserved { message, share } in group {
             if !message.header.is_empty() {
                 let decoded = self.decoder.decode(&message.header, &message.body);
-                if let Decoded::Batch(batch) = decoded.map_err(IntoStatus::into_status)? {
-                    batches += 1;
-                    rows += batch.num_rows() as u64;
-                    if let Target::Stored(upload) = &mut self.target {
-                        upload.write(&batch).map_err(IntoStatus::into_status)?;
+                match decoded.map_err(IntoStatus::into_status)? {
+                    Decoded::Batch(batch) => {
+                        batches += 1;
+                        rows += batch.num_rows() as u64;
+                        if let Target::Stored(upload) = &mut self.target {
+                            upload.write(&batch).map_err(IntoStatus::into_status)?;
+                        }
                     }
+                    Decoded::Dictionary => self.keep(share),
+                    Decoded::Schema(_) => {}
                 }
             }
             if !message.app_metadata.is_empty() {
@@ -90,6 +100,18 @@ impl Upload {
             }
         }
         Ok(Written { upload: self, acknowledged, batches, rows })
+    }
+
+    /// Keeps the memory of a dictionary's message for as long as the decoder keeps it.
+    fn keep(&mut self, share: Option<Share>) {
+        match (&mut self.dictionaries, share) {
+            (Some(kept), Some(share)) => kept.merge(share),
+            (None, share) => self.dictionaries = share,
+            (Some(_), None) => {}
+        }
+        if let Some(kept) = &mut self.dictionaries {
+            kept.shrink_to(self.decoder.dictionary_bytes());
+        }
     }
 
     /// Makes the upload durable and visible.
