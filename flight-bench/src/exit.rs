@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Failed = 1,
     /// Wrong flags. clap uses the same number.
     Usage = 2,
-    /// Nothing could be measured, since nothing answers at the target.
+    /// Nothing answered at the target, from the start on.
     Unreachable = 5,
     /// Ctrl-C; what was measured so far is printed.
     Interrupted = 130,
@@ -49,6 +49,11 @@ impl Stop {
 
     pub(crate) fn unreachable(reason: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Unreachable, reason: reason.into() }
+    }
+
+    /// The same end, with what it means in front of its reason.
+    pub(crate) fn because(self, sentence: String) -> Self {
+        Self { reason: self.reason.context(sentence), ..self }
     }
 
     pub(crate) fn interrupted() -> Self {

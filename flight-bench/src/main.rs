@@ -42,6 +42,7 @@ fn main() -> ExitCode {
 
 fn start() -> Result<Exit, Stop> {
     let config = Config::from_cli(cli::parse())?;
+    report::check_files(&config.output)?;
     // Measuring happens on threads of their own; this one plans, waits and shows progress.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -66,11 +66,13 @@ impl Progress {
         }
     }
 
-    /// Says that a repeat is over.
-    pub(crate) fn repeat_done(&self, name: &str, round: usize, megabytes_per_s: f64) {
+    /// Says that a repeat is over; one in which nothing was moved has no rate.
+    pub(crate) fn repeat_done(&self, name: &str, round: usize, megabytes_per_s: Option<f64>) {
         self.bar.inc(1);
         if self.plain {
-            say(&format!("{name} round {}: {megabytes_per_s:.0} MB/s", round + 1));
+            let rate = megabytes_per_s
+                .map_or_else(|| "nothing was moved".to_owned(), |rate| format!("{rate:.0} MB/s"));
+            say(&format!("{name} round {}: {rate}", round + 1));
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct PutWorkArgs {
     ///
     /// Default: datasets of this run alone, flight-bench/RUN/STREAM, which are deleted afterwards
     /// where the server can. With a --source all streams write there and nothing is deleted.
+    /// path: creates a dataset, so that a server may refuse the second upload; a flight-server
+    /// replaces it with cmd:{"dataset":"a/b","mode":"replace"}.
     /// perf is Arrow's benchmark protocol, whose server keeps nothing.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Option<Source>,

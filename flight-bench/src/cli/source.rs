@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use flight_wire::protocol::PutRequest;
+
 /// How the server is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -62,6 +64,21 @@ impl Text {
     }
 }
 
+impl Source {
+    /// The name of what an upload to it stores, if it says so: a path does, and a command in
+    /// flight-server's own form.
+    pub(crate) fn stored_as(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Path(components) => Some(components.clone()),
+            Self::Command(Text::Inline(text)) => {
+                let request = PutRequest::parse(text.as_bytes()).ok()?;
+                Some(request.dataset.components().into_iter().map(str::to_owned).collect())
+            }
+            Self::Command(Text::File(_)) | Self::Ticket(_) | Self::Perf => None,
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -110,6 +127,21 @@ mod tests {
         check("sql:select 1", &format!("'sql:select 1' names no kind of source{help}"));
         check("path:", &format!("'path:' is empty after its colon{help}"));
         check("path:a//b", &format!("'path:a//b' has an empty component{help}"));
+    }
+
+    #[test]
+    fn a_path_and_a_command_of_ours_name_what_they_store() {
+        let check = |text: &str, want: Option<&str>| {
+            let source = Source::from_str(text).expect("a source");
+            assert_eq!(source.stored_as().map(|name| name.join("/")).as_deref(), want, "{text}");
+        };
+        check("path:a/b", Some("a/b"));
+        check(r#"cmd:{"dataset":"a/b","mode":"replace"}"#, Some("a/b"));
+        check(r#"cmd:{"dataset":["a","b"]}"#, Some("a/b"));
+        check("cmd:select 1", None);
+        check(r#"cmd:{"table":"a"}"#, None);
+        check("cmd:@request.json", None);
+        check("perf", None);
     }
 
     fn check(text: &str, want: &str) {

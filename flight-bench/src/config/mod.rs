@@ -214,9 +214,7 @@ impl Config {
                     "--source ticket: is for get; put writes to path:a/b, cmd:TEXT or perf",
                 ));
             }
-            Some(source @ (Source::Perf | Source::Command(_)))
-                if work.verify == Verify::Checksum =>
-            {
+            Some(source) if work.verify == Verify::Checksum && source.stored_as().is_none() => {
                 return Err(Stop::usage(format!(
                     "--verify checksum reads back what was stored, which --source {source} does \
                      not name; use --source path: or none"

@@ -55,6 +55,9 @@ fn what_a_foreign_request_says_cannot_be_changed() {
     check("get --source perf --batch-rows 100", "accepted");
     check("put --source ticket:x", "--source ticket: is for get");
     check("put --source perf --verify checksum", "which --source perf does not name");
+    check("put --source cmd:x --verify checksum", "which --source cmd:x does not name");
+    let replace = r#"put --source cmd:{"dataset":"x","mode":"replace"} --verify checksum"#;
+    check(replace, "accepted");
 }
 
 #[test]

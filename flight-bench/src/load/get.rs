@@ -89,15 +89,10 @@ async fn pass(stream: &Stream, job: &GetJob, plan: &Plan, left: &mut Left) -> Re
         // An empty source has nothing to wait for; it counts as running.
         stream.started();
     }
-    match plan.rows_of_pass() {
-        Some(announced) if job.check != GetCheck::Nothing && rows != announced => {
-            Err(Failure::new(
-                "MISMATCH",
-                format!("the server announced {announced} rows and sent {rows}; {ANYWAY}"),
-            ))
-        }
-        _ => Ok(()),
+    if job.check == GetCheck::Nothing {
+        return Ok(());
     }
+    plan.check_rows(rows).map_err(|why| Failure::new("MISMATCH", format!("{why}; {ANYWAY}")))
 }
 
 /// What one DoGet brought.
@@ -115,8 +110,8 @@ async fn read(
     left: &mut Left,
 ) -> Result<Read, Failure> {
     let connection = stream.link.connection(stream.shared_recorder()).await?;
-    stream.opening();
     let opened = Instant::now();
+    stream.opening(opened);
     let mut messages = connection.do_get(ticket, MetadataMap::new()).await?;
     let mut decoder = BatchDecoder::new(decode_limits(job));
     let mut got = Read::default();

@@ -38,7 +38,7 @@ impl Link {
         let mut recorder = recorder.borrow_mut();
         recorder.latency(Metric::Connect, ended - started, ended);
         if self.was_connected.replace(true) {
-            recorder.reconnected();
+            recorder.reconnected(ended);
         }
         *place = Some(connection.clone());
         Ok(connection)

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use crate::config::{Extent, Load};
 use crate::exit::Stop;
 use crate::limits;
-use crate::record::{Live, Metric, Recording};
+use crate::record::{Failure, Live, Metric, Recording};
 use crate::target::Plan;
 use crate::workload::Pool;
 use gate::Gate;
@@ -68,6 +68,8 @@ pub(crate) struct PutJob {
     pub(crate) acks: Acks,
     /// Compare the rows that the server reports with those sent.
     pub(crate) check_count: bool,
+    /// What to write where the server refuses to create what exists.
+    pub(crate) if_exists: Option<String>,
 }
 
 /// What a server acknowledges.
@@ -86,6 +88,25 @@ pub(crate) struct Repeat {
     pub(crate) elapsed: Duration,
     /// From the first stream's end to the last one's, in a run that ends by itself.
     pub(crate) tail: Option<Duration>,
+}
+
+impl Repeat {
+    /// Whether all that happened is failures.
+    pub(crate) fn has_failures_alone(&self) -> bool {
+        self.recording.counts.transfer.batches == 0 && self.recording.errors.total() > 0
+    }
+}
+
+impl PutJob {
+    /// Adds the way out to a refusal to create what exists.
+    fn explained(&self, failure: Failure) -> Failure {
+        match &self.if_exists {
+            Some(way_out) if failure.code == "ALREADY_EXISTS" => {
+                Failure::new(failure.code, format!("{}; {way_out}", failure.sentence))
+            }
+            _ => failure,
+        }
+    }
 }
 
 impl Job {
@@ -149,8 +170,8 @@ pub(crate) async fn repeat(
     }
     let repeat = summed(job, &gate, recording, ended);
     if outcome.is_ok() && gate.started_streams() == 0 {
-        let first = recording_sentence(&repeat.recording);
-        outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {first}")));
+        let why = repeat.recording.errors.sentence();
+        outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {why}")));
     }
     (repeat, outcome)
 }
@@ -221,16 +242,4 @@ async fn joined(worker: oneshot::Receiver<Recording>) -> Result<Recording, Stop>
     worker.await.map_err(|_| {
         Stop::failed(anyhow::anyhow!("a worker thread of this program died; please report it"))
     })
-}
-
-/// The first failure of a recording, for people.
-fn recording_sentence(recording: &Recording) -> String {
-    let first = recording.errors.iter().next();
-    first.map_or_else(
-        || "nothing was reported".to_owned(),
-        |(code, errors)| {
-            let sentence = errors.sentences.first().map_or("", String::as_str);
-            format!("{code}: {sentence}")
-        },
-    )
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(stream: &Stream, job: &PutJob, extent: Extent) {
         let sent = match upload(stream, job, &left).await {
             Ok(batches) => batches,
             Err(failure) => {
-                if !stream.failed(failure).await && !by_window {
+                if !stream.failed(job.explained(failure)).await && !by_window {
                     return;
                 }
                 0
@@ -115,11 +115,12 @@ struct Pending {
 /// One upload from descriptor to final status; how many batches it held.
 async fn upload(stream: &Stream, job: &PutJob, left: &Left) -> Result<u64, Failure> {
     let connection = stream.link.connection(stream.shared_recorder()).await?;
-    stream.opening();
+    let opened = Instant::now();
+    stream.opening(opened);
     let upload = Upload {
         stream,
         job,
-        opened: Instant::now(),
+        opened,
         permits: Semaphore::new(job.inflight),
         unacknowledged: RefCell::default(),
         half_closed: Cell::new(None),

@@ -65,10 +65,10 @@ impl Stream {
         self.report(true);
     }
 
-    /// Notes that a call is about to be made, and counts all but the first.
-    pub(super) fn opening(&self) {
+    /// Notes that a call is made, and counts all but the first.
+    pub(super) fn opening(&self, at: Instant) {
         if self.opened.replace(true) {
-            self.recorder().reopened();
+            self.recorder().reopened(at);
         }
     }
 

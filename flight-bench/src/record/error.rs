@@ -9,7 +9,8 @@ use crate::limits::{ERROR_SENTENCE_CHARS_MAX, ERROR_SENTENCES_MAX};
 /// One failure of a stream: what it is counted under, and its sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// A gRPC code (`NOT_FOUND`), or `CONNECT`, `DECODE`, `ENCODE`, `CUT`, `MISMATCH` for what has none.
+    /// A gRPC code (`NOT_FOUND`); for what has none, `CONNECT`, `DECODE`, `ENCODE`, `CUT` or
+    /// `MISMATCH`.
     pub(crate) code: &'static str,
     pub(crate) sentence: String,
 }
@@ -61,6 +62,14 @@ impl ErrorTally {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Errors)> {
         self.by_code.iter().map(|(code, errors)| (*code, errors))
+    }
+
+    /// Every code with its first sentence, on one line.
+    pub(crate) fn sentence(&self) -> String {
+        let one = |(code, errors): (&str, &Errors)| {
+            format!("{code}: {}", errors.sentences.first().map_or("", String::as_str))
+        };
+        self.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
     fn absorb(
@@ -125,6 +134,7 @@ mod tests {
         other.add(Failure::new("CONNECT", "connection refused"));
         tally.merge(&other);
         check(&tally, &[("CONNECT", 1, 1), ("NOT_FOUND", 6, 1)]);
+        assert_eq!(tally.sentence(), "CONNECT: connection refused; NOT_FOUND: no such ticket");
     }
 
     #[test]

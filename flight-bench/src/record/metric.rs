@@ -45,7 +45,9 @@ impl Metric {
     /// From where to where it runs.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Self::Connect => "socket to ready HTTP/2 connection, TLS handshake included",
+            Self::Connect => {
+                "socket to ready HTTP/2 connection, TLS included; those before the window count too"
+            }
             Self::GetFirstBatch => "DoGet called to first batch decoded",
             Self::GetWait => "blocked until the next batch came (a closed loop: not a latency)",
             Self::GetStream => "DoGet called to end of stream",
@@ -56,9 +58,8 @@ impl Metric {
         }
     }
 
-    /// Whether it is recorded outside the window too: there are few such events, and most of them
-    /// fall before the window opens.
+    /// Whether it is recorded outside the window too: streams connect before it opens.
     pub(crate) fn counts_outside_window(self) -> bool {
-        matches!(self, Self::Connect | Self::GetFirstBatch | Self::PutFirstAck)
+        self == Self::Connect
     }
 }

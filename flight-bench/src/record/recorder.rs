@@ -25,11 +25,11 @@ pub(crate) struct Recording {
     pub(crate) streams: Vec<StreamCounts>,
 }
 
-/// Totals. `transfer` counts what completed inside the window.
+/// Totals of what happened inside the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) transfer: Transfer,
-    /// Streams or uploads opened after the first of each stream, within the window or not.
+    /// Streams or uploads opened after the first of each stream.
     pub(crate) reopens: u64,
     /// Connections made after a connection was lost.
     pub(crate) reconnects: u64,
@@ -117,12 +117,12 @@ impl Recorder {
         self.recording.streams[slot].done = Some(at);
     }
 
-    pub(crate) fn reopened(&mut self) {
-        self.recording.counts.reopens += 1;
+    pub(crate) fn reopened(&mut self, at: Instant) {
+        self.recording.counts.reopens += u64::from(self.window.contains(at));
     }
 
-    pub(crate) fn reconnected(&mut self) {
-        self.recording.counts.reconnects += 1;
+    pub(crate) fn reconnected(&mut self, at: Instant) {
+        self.recording.counts.reconnects += u64::from(self.window.contains(at));
     }
 
     pub(crate) fn failed(&mut self, failure: Failure) {
@@ -163,11 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn first_batches_and_connections_count_whenever_they_happen() {
+    fn what_happens_during_the_warm_up_stays_out_of_the_table() {
         let got = record(&[50]);
-        assert_eq!(got.counts.transfer, Transfer::default());
-        assert_eq!(got.latencies.count(Metric::GetFirstBatch), 1);
+        assert_eq!(got.counts, Counts::default());
+        assert_eq!(got.latencies.count(Metric::GetFirstBatch), 0);
+        // Two things are kept apart from it: connections, and how long each stream took to start.
+        assert_eq!(got.latencies.count(Metric::Connect), 1);
         assert_eq!(got.streams[0].first_ns, Some(1_000_000));
+        let got = record(&[150]);
+        assert_eq!((got.counts.reopens, got.counts.reconnects), (1, 1));
+        assert_eq!(got.latencies.count(Metric::GetFirstBatch), 1);
     }
 
     #[test]
@@ -190,9 +195,12 @@ mod tests {
         let at = |ms| origin + Duration::from_millis(ms);
         let window = Arc::new(Window::unset(origin));
         window.set(at(100), Some(at(200)));
-        let metrics = [Metric::GetFirstBatch, Metric::GetWait];
+        let metrics = [Metric::Connect, Metric::GetFirstBatch, Metric::GetWait];
         let mut recorder = Recorder::new(window, Arc::default(), &metrics, [(0, 0)]);
         let millisecond = Duration::from_millis(1);
+        recorder.latency(Metric::Connect, millisecond, at(0));
+        recorder.reopened(at(batches_ms[0]));
+        recorder.reconnected(at(batches_ms[0]));
         recorder.latency(Metric::GetFirstBatch, millisecond, at(batches_ms[0]));
         recorder.first(0, millisecond);
         for ms in batches_ms {

@@ -51,7 +51,7 @@ fn body(out: &mut String, results: &Results, variant: &Variant) {
         Workload::Get => "gets",
         Workload::Put => "puts",
     };
-    line(out, format_args!("Number of perf runs: {}", variant.measured.len()));
+    line(out, format_args!("Number of perf runs: {}", variant.repeats().measured));
     line(out, format_args!("Number of concurrent {concurrent}: {}", results.record.streams));
     let batch_bytes = transfer.logical_bytes.checked_div(transfer.batches).unwrap_or(0);
     line(out, format_args!("Batch size: {batch_bytes}"));

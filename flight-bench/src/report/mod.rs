@@ -14,14 +14,47 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use tempfile::NamedTempFile;
 
 use crate::cli::Format;
 use crate::config::Output;
+use crate::exit::Stop;
 pub(crate) use host::Host;
+#[cfg(test)]
+pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
+use text::Reason;
+
+/// Refuses files that could not be written in the end, before anything is measured.
+///
+/// # Errors
+///
+/// The file's folder is missing or not writable, or the file is a folder itself: one sentence that
+/// names what the user wrote, exit code 2.
+pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
+    for (path, _) in &output.files {
+        let refused = |why: String| Stop::usage(format!("--out {}: {why}", path.display()));
+        if path.is_dir() {
+            return Err(refused("it is a folder; name a file".to_owned()));
+        }
+        let folder = folder_of(path);
+        if !folder.is_dir() {
+            return Err(refused(format!(
+                "there is no folder {}; make it, or name a file elsewhere",
+                folder.display()
+            )));
+        }
+        // Made as the report will be, and gone at once.
+        temporary_in(folder).map_err(|error| {
+            let why = kind_of(&error);
+            refused(format!("cannot write to the folder {}: {why}", folder.display()))
+        })?;
+    }
+    Ok(())
+}
 
 /// Prints the report and writes the files that were asked for.
 ///
@@ -30,36 +63,102 @@ pub(crate) use results::{
 /// Stdout is gone or a file cannot be written; the other outputs are made all the same.
 pub(crate) fn publish(results: &Results, output: &Output) -> anyhow::Result<()> {
     let printed = std::io::stdout()
-        .write_all(render(results, output.format).as_bytes())
+        .write_all(render(results, output.format, Reason::OnStderr).as_bytes())
         .context("cannot write to stdout");
     let written: Vec<_> = output
         .files
         .iter()
-        .map(|(path, format)| write_whole(path, &render(results, *format)))
+        .map(|(path, format)| write_whole(path, &render(results, *format, Reason::InReport)))
         .collect();
     printed.and_then(|()| written.into_iter().collect())
 }
 
-fn render(results: &Results, format: Format) -> String {
+fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
         Format::Json => json::render(results),
         Format::Arrow => arrow::render(results),
-        Format::Text if results.record.command == "quick" => quick::render(results),
-        Format::Text => text::render(results),
+        Format::Text if results.record.command == "quick" => quick::render(results, reason),
+        Format::Text => text::render(results, reason),
     }
 }
 
 /// Writes a file under a temporary name beside its place and renames it: whole or not at all.
 fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
-    let place = || format!("--out {}", path.display());
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let write = || {
+        let mut file = temporary_in(folder_of(path))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|failed| failed.error)?;
+        Ok(())
+    };
+    let place = |error| anyhow!("--out {}: cannot be written: {}", path.display(), kind_of(&error));
+    write().map_err(place)
+}
+
+fn temporary_in(folder: &Path) -> std::io::Result<NamedTempFile> {
     // The rights of any new file, less what the umask takes.
     let rights = std::fs::Permissions::from_mode(0o666);
-    let mut file =
-        tempfile::Builder::new().permissions(rights).tempfile_in(folder).with_context(place)?;
-    file.write_all(text.as_bytes()).with_context(place)?;
-    file.as_file().sync_all().with_context(place)?;
-    file.persist(path).with_context(place)?;
-    Ok(())
+    tempfile::Builder::new().permissions(rights).tempfile_in(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// What went wrong, without the name of a temporary file that nobody wrote.
+fn kind_of(error: &std::io::Error) -> std::io::Error {
+    std::io::Error::from(error.kind())
+}
+
+#[cfg(test)]
+mod file_tests {
+    use super::*;
+    use crate::cli::Progress;
+    use crate::exit::Exit;
+
+    #[test]
+    fn files_that_cannot_be_written_are_refused_by_the_name_that_was_given() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let inside = |name: &str| folder.path().join(name);
+        std::fs::create_dir(inside("folder.json")).expect("a new folder");
+        std::fs::write(inside("file"), "").expect("a new file");
+        check(&inside("run.json"), None);
+        check(Path::new("run.json"), None);
+        check(&inside("folder.json"), Some("it is a folder; name a file"));
+        let missing = inside("missing");
+        check(&missing.join("x.json"), Some(&format!("there is no folder {}", missing.display())));
+        let file = inside("file");
+        check(&file.join("x.json"), Some(&format!("there is no folder {}", file.display())));
+        // The file system of the kernel takes no files of ours, whoever asks.
+        check(Path::new("/proc/x.json"), Some("cannot write to the folder /proc: "));
+        let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(left, 2, "the check leaves nothing behind");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_in_the_end_is_named_as_it_was_given() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("gone").join("x.json");
+        let error = write_whole(&path, "{}").expect_err("there is no such folder").to_string();
+        let want = format!("--out {}: cannot be written: entity not found", path.display());
+        assert_eq!(error, want);
+    }
+
+    fn check(path: &Path, want: Option<&str>) {
+        let files = vec![(path.to_owned(), Format::Json)];
+        let (format, progress) = (Format::Text, Progress::None);
+        let output = Output { format, files, progress, quiet: true };
+        let got = check_files(&output).err();
+        let Some(want) = want else {
+            assert!(got.is_none(), "{got:?}");
+            return;
+        };
+        let stop = got.expect("it cannot be written");
+        assert_eq!(stop.exit, Exit::Usage);
+        assert!(
+            stop.to_string().starts_with(&format!("--out {}: {want}", path.display())),
+            "{stop}"
+        );
+    }
 }

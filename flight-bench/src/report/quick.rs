@@ -4,10 +4,11 @@ use comfy_table::{CellAlignment, Table};
 
 use super::figures::{amount, megabytes, nanos, or_dash};
 use super::results::{Results, Statistic, Variant, Workload};
-use super::text::{counted, ending, errors, line, parts, plan, started, tls};
+use super::text::{Reason, counted, ending, errors, line, parts, plan, started, tls};
 use crate::record::{LatencySummary, Metric, PERCENTILES};
+use crate::stats;
 
-pub(super) fn render(results: &Results) -> String {
+pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
     let record = &results.record;
     parts(
@@ -24,10 +25,13 @@ pub(super) fn render(results: &Results) -> String {
     if let Some(started) = results.server.as_ref().and_then(started) {
         line(&mut out, &format!("server {started}, started for this run"));
     }
-    line(&mut out, "");
-    line(&mut out, &table(results));
-    line(&mut out, "");
-    foot(&mut out, results);
+    if results.have_figures() {
+        line(&mut out, "");
+        line(&mut out, &table(results));
+        line(&mut out, "");
+        definitions(&mut out, results);
+    }
+    foot(&mut out, results, reason);
     out
 }
 
@@ -68,9 +72,9 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         let (min, max) = (s.min?, s.max?);
         (s.n > 1).then(|| format!("{}–{}", megabytes(min), megabytes(max)))
     });
-    let (first, latency, word) = match variant.workload {
-        Workload::Get => (Metric::GetFirstBatch, Metric::GetWait, "wait"),
-        Workload::Put => (Metric::PutFirstAck, Metric::PutAck, "ack"),
+    let (latency, word) = match variant.workload {
+        Workload::Get => (Metric::GetWait, "wait"),
+        Workload::Put => (Metric::PutAck, "ack"),
     };
     let latencies = variant.latencies();
     let quantile = |summary: Option<&LatencySummary>, name: &str| {
@@ -85,7 +89,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         or_dash(bytes.as_ref().and_then(|s| s.median).map(megabytes)),
         or_dash(range),
         or_dash(of("batches_per_s").and_then(|s| s.median).map(amount)),
-        or_dash(quantile(latencies.summary(first).as_ref(), "p50")),
+        or_dash(stats::median(&variant.first_ns()).map(nanos)),
         or_dash(quantile(waits.as_ref(), "p50").map(named)),
         or_dash(quantile(waits.as_ref(), "p99")),
         or_dash(ratio),
@@ -95,13 +99,13 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
 /// `0.61× [0.58, 0.64]`.
 fn ratio_cell(ratio: &Statistic) -> Option<String> {
     let est = ratio.est?;
-    Some(match (ratio.lo, ratio.hi) {
-        (Some(lo), Some(hi)) => format!("{est:.2}× [{lo:.2}, {hi:.2}]"),
-        _ => format!("{est:.2}×"),
+    Some(match ratio.shown_interval() {
+        Some((lo, hi)) => format!("{est:.2}× [{lo:.2}, {hi:.2}]"),
+        None => format!("{est:.2}×"),
     })
 }
 
-fn foot(out: &mut String, results: &Results) {
+fn definitions(out: &mut String, results: &Results) {
     // DoGet and DoPut agree on the same things.
     for variant in results.variants.iter().filter(|variant| variant.workload == Workload::Get) {
         tls(out, variant);
@@ -110,18 +114,23 @@ fn foot(out: &mut String, results: &Results) {
         out,
         "MB/s: 10^6 bytes of Arrow arrays, by wall time. wait: DoGet blocked until the next batch \
          came\n(a closed loop: not a latency). ack: DoPut batch handed over to its \
-         acknowledgement.\nfirst batch: call to first batch (get) or first acknowledgement (put), \
-         p50. The share of\nplaintext is taken within each round, so that drift of the machine \
-         cancels out.",
+         acknowledgement.\nfirst batch: a stream's first call to its first batch (get) or \
+         acknowledgement (put),\nmedian. The share of plaintext is taken within each round, so \
+         that drift of the machine cancels out.",
     );
-    for variant in results.variants.iter().filter(|variant| variant.errors() > 0) {
-        let tally = variant.merged().errors;
-        line(out, &format!("errors of {}: {}", variant.id(), errors(&tally)));
+    for variant in &results.variants {
+        let tally = variant.errors();
+        if tally.total() > 0 {
+            line(out, &format!("errors of {}: {}", variant.id(), errors(&tally)));
+        }
     }
-    for warning in &results.warnings {
-        line(out, &format!("! {warning}"));
+}
+
+fn foot(out: &mut String, results: &Results, reason: Reason) {
+    ending(out, results, reason);
+    if results.outcome.error.is_some() {
+        return;
     }
-    ending(out, results);
     line(
         out,
         "next: flight-bench get --streams 8 --duration 10s · flight-bench put --data-file FILE\n      \
@@ -136,7 +145,7 @@ mod tests {
 
     #[test]
     fn six_rows_fit_100_columns() {
-        let text = render(&six_rows());
+        let text = render(&six_rows(), Reason::OnStderr);
         check(
             &text,
             &[
@@ -163,16 +172,39 @@ mod tests {
                 counts.batches = 99_999;
             }
         }
-        check(&render(&results), &["95456", "93456–97456"]);
+        check(&render(&results, Reason::OnStderr), &["95456", "93456–97456"]);
     }
 
     #[test]
     fn a_row_without_a_repeat_has_dashes_and_no_figures() {
         let mut results = six_rows();
         results.variants[1].measured.clear();
-        let text = render(&results);
+        let text = render(&results, Reason::OnStderr);
         let row = text.lines().find(|line| line.starts_with("DoGet TLS")).expect("the row");
         assert!(!row.contains("MB") && row.matches('–').count() == 7, "{row}");
+    }
+
+    #[test]
+    fn two_rounds_give_a_ratio_without_an_interval() {
+        let mut results = six_rows();
+        for variant in &mut results.variants {
+            variant.measured.truncate(2);
+        }
+        let text = render(&results, Reason::OnStderr);
+        assert!(text.contains("0.50×") && !text.contains("[0.50"), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_a_figure_has_no_table_and_no_definitions() {
+        let mut results = crate::report::tests::results(&[]);
+        results.record.command = "quick";
+        results.outcome.complete = false;
+        results.outcome.error = Some("cannot reach grpc://h:1".to_owned());
+        let text = render(&results, Reason::OnStderr);
+        assert!(!text.contains("MB/s") && !text.contains("next:"), "{text}");
+        assert!(!text.contains("cannot reach"), "{text}");
+        let kept = render(&results, Reason::InReport);
+        assert!(kept.ends_with("\nNOT COMPLETE: cannot reach grpc://h:1\n"), "{kept}");
     }
 
     fn check(text: &str, wants: &[&str]) {

@@ -9,7 +9,7 @@ use super::Host;
 use crate::config::Extent;
 use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
-use crate::record::{Latencies, Recording, Transfer};
+use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::stats;
 use crate::target::TlsSide;
 
@@ -96,8 +96,19 @@ pub(crate) struct Measured {
     pub(crate) round: usize,
     pub(crate) order: usize,
     pub(crate) repeat: Repeat,
-    /// Whether it ran to its end.
+    /// Whether it ran to its end and is more than failures: figures over repeats are of these.
     pub(crate) complete: bool,
+}
+
+/// What became of the repeats of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RepeatTally {
+    /// Those that figures are made of, with those cut short.
+    pub(crate) measured: usize,
+    /// Interrupted in the middle.
+    pub(crate) cut_short: usize,
+    /// Nothing was moved, for there were failures alone.
+    pub(crate) failed: usize,
 }
 
 /// What a check of the content found.
@@ -162,10 +173,10 @@ impl Variant {
         complete.map(|measured| measured.rate(&amount)).collect()
     }
 
-    /// All repeats added up: histograms by addition, never by averaging percentiles.
+    /// The repeats with figures added up: histograms by addition, never by averaging percentiles.
     pub(crate) fn merged(&self) -> Recording {
         let mut all = Recording::default();
-        for measured in &self.measured {
+        for measured in self.with_figures() {
             all.merge(measured.repeat.recording.clone());
         }
         all
@@ -173,22 +184,60 @@ impl Variant {
 
     pub(crate) fn latencies(&self) -> Latencies {
         let mut all = Latencies::default();
-        for measured in &self.measured {
+        for measured in self.with_figures() {
             all.merge(&measured.repeat.recording.latencies);
         }
         all
     }
 
+    /// The time in which what was moved was moved: repeats without a figure take none.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.measured.iter().map(|measured| measured.repeat.elapsed).sum()
+        self.with_figures().map(|measured| measured.repeat.elapsed).sum()
     }
 
-    pub(crate) fn errors(&self) -> u64 {
-        self.measured.iter().map(|measured| measured.repeat.recording.errors.total()).sum()
+    /// The repeats that say something: complete ones, and what was moved before others ended.
+    pub(crate) fn with_figures(&self) -> impl Iterator<Item = &Measured> {
+        self.measured.iter().filter(|measured| measured.complete || measured.moved())
+    }
+
+    pub(crate) fn repeats(&self) -> RepeatTally {
+        let failed = |measured: &&Measured| measured.repeat.has_failures_alone();
+        RepeatTally {
+            measured: self.with_figures().count(),
+            cut_short: self.with_figures().filter(|measured| !measured.complete).count(),
+            failed: self.measured.iter().filter(failed).count(),
+        }
+    }
+
+    /// How long each stream of each repeat took from its first call to the first batch (get) or
+    /// acknowledgement (put), in nanoseconds. Most of these calls lie before the window.
+    pub(crate) fn first_ns(&self) -> Vec<f64> {
+        let streams = self.with_figures().flat_map(|measured| &measured.repeat.recording.streams);
+        streams.filter_map(|stream| stream.first_ns).map(|nanos| nanos as f64).collect()
+    }
+
+    /// The failures of all repeats, those without a figure included.
+    pub(crate) fn errors(&self) -> ErrorTally {
+        let mut all = ErrorTally::default();
+        for measured in &self.measured {
+            all.merge(&measured.repeat.recording.errors);
+        }
+        all
     }
 }
 
 impl Measured {
+    /// `to_its_end` says that nothing stopped the repeat.
+    pub(crate) fn new(round: usize, order: usize, repeat: Repeat, to_its_end: bool) -> Self {
+        let complete = to_its_end && !repeat.has_failures_alone();
+        Self { round, order, repeat, complete }
+    }
+
+    /// Whether anything was moved inside the window.
+    pub(crate) fn moved(&self) -> bool {
+        self.repeat.recording.counts.transfer.batches > 0
+    }
+
     pub(crate) fn megabytes_per_s(&self) -> f64 {
         self.rate(|amount| amount.logical_bytes) / 1e6
     }
@@ -217,6 +266,11 @@ pub(crate) struct Statistic {
 }
 
 impl Statistic {
+    /// The interval, where people are to see it: that of two repeats is wide enough for anything.
+    pub(crate) fn shown_interval(&self) -> Option<(f64, f64)> {
+        (self.n >= SHOWN_INTERVAL_REPEATS_MIN).then_some((self.lo?, self.hi?))
+    }
+
     fn of(values: &[f64], unit: &'static str, estimate: Option<stats::Estimate>) -> Self {
         let interval = estimate.and_then(|estimate| estimate.interval);
         Self {
@@ -233,6 +287,9 @@ impl Statistic {
         }
     }
 }
+
+/// Repeats from which on an interval is shown.
+const SHOWN_INTERVAL_REPEATS_MIN: usize = 3;
 
 impl Results {
     /// Figures over repeats, by stable id: `get.bytes_per_s`; in quick `get.bytes_per_s@tls-ec`
@@ -283,8 +340,17 @@ impl Results {
         Some((base, Statistic::of(&ratios, "ratio", estimate)))
     }
 
-    pub(crate) fn errors(&self) -> u64 {
-        self.variants.iter().map(Variant::errors).sum()
+    pub(crate) fn errors(&self) -> ErrorTally {
+        let mut all = ErrorTally::default();
+        for variant in &self.variants {
+            all.merge(&variant.errors());
+        }
+        all
+    }
+
+    /// Whether anything was measured, be it that a source is empty.
+    pub(crate) fn have_figures(&self) -> bool {
+        self.variants.iter().any(|variant| variant.with_figures().next().is_some())
     }
 }
 

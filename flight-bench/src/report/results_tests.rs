@@ -141,7 +141,7 @@ fn measured(round: usize, batches: u64) -> Measured {
     let recording = Recording {
         counts: Counts { transfer, reopens: 0, reconnects: 0 },
         latencies,
-        errors: crate::record::ErrorTally::default(),
+        errors: ErrorTally::default(),
         streams: vec![stream],
     };
     let repeat = Repeat { recording, elapsed: Duration::from_secs(1), tail: None };

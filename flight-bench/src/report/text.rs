@@ -6,22 +6,21 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table};
 
 use super::figures::{amount, count, megabytes, nanos, or_dash};
-use super::results::{Results, ServerRecord, Statistic, Variant, Workload};
+use super::results::{RepeatTally, Results, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
+use crate::stats;
 
-pub(super) fn render(results: &Results) -> String {
+pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
     head(&mut out, results);
-    if results.variants.is_empty() {
-        // Nothing was measured: there is no figure to explain.
-        ending(&mut out, results);
-        return out;
-    }
     for variant in &results.variants {
-        figures(&mut out, results, variant);
+        // Without a figure there is nothing to explain either.
+        if variant.with_figures().next().is_some() {
+            figures(&mut out, results, variant);
+        }
     }
-    foot(&mut out, results);
+    foot(&mut out, results, reason);
     out
 }
 
@@ -76,7 +75,7 @@ pub(super) fn tls(out: &mut String, variant: &Variant) {
 /// Joins `parts` with dots and goes on to the next line before one gets too long.
 pub(super) fn parts(out: &mut String, parts: &[String]) {
     let mut text = String::new();
-    for part in parts {
+    for part in parts.iter().filter(|part| !part.is_empty()) {
         let joined = text.chars().count() + 3 + part.chars().count();
         if !text.is_empty() && joined > COLUMNS {
             line(out, &(std::mem::take(&mut text) + " ·"));
@@ -123,14 +122,15 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
 
 /// ` ±1.9 % (2250 to 2360)`: half of the interval, and the range of the repeats.
 fn spread(statistic: &Statistic) -> String {
-    let interval = match (statistic.est, statistic.lo, statistic.hi) {
-        (Some(est), Some(lo), Some(hi)) if est > 0.0 => {
+    let interval = match (statistic.est, statistic.shown_interval()) {
+        (Some(est), Some((lo, hi))) if est > 0.0 => {
             format!(" ±{:.1} %", (hi - lo) / 2.0 / est * 100.0)
         }
         _ => String::new(),
     };
     match (statistic.min, statistic.max) {
-        (Some(min), Some(max)) if statistic.n > 1 => {
+        (Some(_), Some(_)) if statistic.n == 1 => " (single run)".to_owned(),
+        (Some(min), Some(max)) => {
             format!("{interval} ({} to {})", megabytes(min), megabytes(max))
         }
         _ => interval,
@@ -181,11 +181,19 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
             transfer.rows,
             transfer.logical_bytes,
             variant.elapsed().as_secs_f64(),
-            counted(variant.measured.len(), "repeat"),
+            counted(variant.repeats().measured, "repeat"),
         ),
     );
+    if let Some(missing) = missing_repeats(variant.repeats(), results.record.repeats) {
+        line(out, &format!("          {missing}"));
+    }
     if transfer.batches == 0 && results.outcome.error.is_none() {
         line(out, "          no batch was moved: the source is empty");
+    }
+    if results.record.extent.window_ns.is_some()
+        && let Some(first) = first_batches(variant)
+    {
+        line(out, &format!("first     {first}"));
     }
     let (reopens, reconnects) = (all.counts.reopens, all.counts.reconnects);
     if reopens + reconnects > 0 {
@@ -202,7 +210,7 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
     if let Some(tail) = longest_tail(variant) {
         line(out, &format!("tail      {tail}"));
     }
-    line(out, &format!("errors    {}", errors(&all.errors)));
+    line(out, &format!("errors    {}", errors(&variant.errors())));
     if let Some(verify) = &results.verify {
         let verdict = if verify.equal { "all equal" } else { "DIFFERENT" };
         line(
@@ -213,6 +221,35 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
             ),
         );
     }
+}
+
+/// `asked for 5 repeats: 1 failed, 3 not measured`, if not all that were asked for were measured.
+fn missing_repeats(tally: RepeatTally, asked: usize) -> Option<String> {
+    let kinds = [
+        (tally.cut_short, "cut short"),
+        (tally.failed, "failed"),
+        (asked.saturating_sub(tally.measured + tally.failed), "not measured"),
+    ];
+    let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = kinds.map(|(count, what)| format!("{count} {what}")).collect();
+    let asked = counted(asked, "repeat");
+    (!told.is_empty()).then(|| format!("asked for {asked}: {}", told.join(", ")))
+}
+
+/// How soon a stream has something: its first call is made before the window opens, as a rule, so
+/// that it is missing in the table.
+fn first_batches(variant: &Variant) -> Option<String> {
+    let first = variant.first_ns();
+    let longest = first.iter().copied().reduce(f64::max)?;
+    let what = match variant.workload {
+        Workload::Get => "batch",
+        Workload::Put => "acknowledgement",
+    };
+    Some(format!(
+        "median {}, max {} from a stream's first call to its first {what}",
+        nanos(stats::median(&first)?),
+        nanos(longest)
+    ))
 }
 
 /// Unfairness disguised as throughput: streams that end early leave the others the machine.
@@ -244,24 +281,42 @@ pub(super) fn errors(errors: &ErrorTally) -> String {
     errors.iter().map(one).collect::<Vec<_>>().join("\n          ")
 }
 
-fn foot(out: &mut String, results: &Results) {
-    line(out, "");
-    line(
-        out,
-        "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time. ±: 95 % interval over \
-         repeats.\nA percentile is shown where ten events or more lie beyond it.",
-    );
-    for warning in &results.warnings {
-        line(out, &format!("! {warning}"));
+fn foot(out: &mut String, results: &Results, reason: Reason) {
+    if results.variants.iter().any(|variant| variant.merged().counts.transfer.batches > 0) {
+        line(out, "");
+        let interval = if out.contains('±') { " ±: 95 % interval over repeats." } else { "" };
+        line(
+            out,
+            &format!(
+                "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time.{interval}\nA \
+                 percentile is shown where ten events or more lie beyond it."
+            ),
+        );
     }
-    ending(out, results);
+    ending(out, results, reason);
 }
 
-/// Why the run failed or stopped early, if it did.
-pub(super) fn ending(out: &mut String, results: &Results) {
-    if let Some(error) = &results.outcome.error {
-        let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
-        line(out, &format!("{what}: {error}"));
+/// Whether the reason of a failed run is part of the report, or told beside it on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    InReport,
+    OnStderr,
+}
+
+/// What is to be known about the figures; that the run failed or stopped early, if it did. A report
+/// without a figure says so by itself.
+pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
+    if results.have_figures() {
+        for warning in &results.warnings {
+            line(out, &format!("! {warning}"));
+        }
+    }
+    let Some(error) = &results.outcome.error else { return };
+    let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
+    match reason {
+        Reason::InReport => line(out, &format!("{what}: {error}")),
+        Reason::OnStderr if results.have_figures() => line(out, what),
+        Reason::OnStderr => {}
     }
 }
 
@@ -289,79 +344,5 @@ pub(super) fn line(out: &mut String, text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exit::Exit;
-    use crate::record::Failure;
-    use crate::report::results::tests::single;
-
-    #[test]
-    fn a_get_fits_100_columns_and_names_its_metrics() {
-        let text = render(&single(Workload::Get));
-        check(
-            &text,
-            &[
-                "get · path:taxi · 4 streams · 4 connections · 1 thread · closed loop\n",
-                "server flight-server 0.1.0 (pid 4312) grpc://127.0.0.1:40213 · plaintext\n",
-                "DoGet  131 MB/s ±0.0 % (131 to 131)   1000 batches/s   4.10M rows/s",
-                "total     5000 batches · 20480000 rows · 655360000 bytes in 5.000 s of 5 repeats",
-                "get.wait",
-                "errors    none",
-            ],
-        );
-    }
-
-    #[test]
-    fn percentiles_without_enough_events_are_dashes() {
-        let mut results = single(Workload::Put);
-        results.variants[0].measured.truncate(1);
-        let text = render(&results);
-        let row = text.lines().find(|line| line.contains("put.ack")).expect("a row");
-        // 1000 events support p99 and not p99.9.
-        assert!(row.contains("990 µs") && row.contains("–"), "{row}");
-    }
-
-    #[test]
-    fn failures_and_an_early_end_are_told() {
-        let mut results = single(Workload::Get);
-        let errors = &mut results.variants[0].measured[0].repeat.recording.errors;
-        errors.add(Failure::new("NOT_FOUND", "no such ticket"));
-        errors.add(Failure::new("NOT_FOUND", "no such ticket"));
-        results.outcome.exit = Exit::Interrupted;
-        results.outcome.error = Some("interrupted".to_owned());
-        results.outcome.complete = false;
-        check(
-            &render(&results),
-            &["errors    2 × NOT_FOUND: no such ticket", "NOT COMPLETE: interrupted"],
-        );
-    }
-
-    #[test]
-    fn a_run_that_never_began_prints_its_reason_alone() {
-        let mut results = crate::report::results::tests::results(&[]);
-        results.outcome.complete = false;
-        results.outcome.error = Some("cannot reach grpc://h:1".to_owned());
-        let text = render(&results);
-        assert!(text.ends_with("\nNOT COMPLETE: cannot reach grpc://h:1\n"), "{text}");
-        assert_eq!(text.lines().count(), 2, "{text}");
-    }
-
-    #[test]
-    fn an_unverified_server_is_marked() {
-        let mut results = crate::report::results::tests::six_rows();
-        results.variants.truncate(2);
-        results.variants.remove(0);
-        let tls = results.variants[0].tls.as_mut().expect("a TLS row");
-        (tls.verified, tls.trust) = (false, "insecure");
-        check(&render(&results), &["TLS 1.3 · TLS13_AES_128_GCM_SHA256", "NOT VERIFIED"]);
-    }
-
-    fn check(text: &str, wants: &[&str]) {
-        for want in wants {
-            assert!(text.contains(want), "{want:?} is missing in:\n{text}");
-        }
-        for line in text.lines() {
-            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
-        }
-    }
-}
+#[path = "text_tests.rs"]
+mod tests;

@@ -28,7 +28,7 @@ pub(crate) async fn run(config: &Config, interrupt: &Interrupt) -> Results {
     // A server that died by itself is the reason of whatever failed because of it.
     let ended = ended.map_err(|stop| stage.explained(stop));
     let taken_down = stage.take_down().await;
-    results.outcome = outcome(&results, ended.and(taken_down));
+    results.outcome = outcome(&results, ended, taken_down);
     results
 }
 
@@ -65,8 +65,12 @@ async fn rounds(
             let name = variant.id();
             let measuring = load::repeat(job, &live, interrupt);
             let (repeat, ended) = progress.watch(&name, &live, measuring).await;
-            let measured = Measured { round, order, repeat, complete: ended.is_ok() };
-            progress.repeat_done(&name, round, measured.megabytes_per_s());
+            let measured = Measured::new(round, order, repeat, ended.is_ok());
+            progress.repeat_done(
+                &name,
+                round,
+                measured.moved().then(|| measured.megabytes_per_s()),
+            );
             variant.measured.push(measured);
             ended?;
         }
@@ -78,27 +82,84 @@ fn order_of(round: usize, rows: usize) -> Vec<usize> {
     if round.is_multiple_of(2) { (0..rows).collect() } else { (0..rows).rev().collect() }
 }
 
-fn outcome(results: &Results, ended: Result<(), Stop>) -> Outcome {
+/// How the run ended: by what stopped it or, once it came to its end, by what it found.
+fn outcome(results: &Results, ended: Result<(), Stop>, taken_down: Result<(), Stop>) -> Outcome {
+    let measured = |variant: &Variant| variant.measured.iter().all(|one| one.complete);
+    let complete = ended.is_ok() && results.variants.iter().all(measured);
+    let stopped = ended.err().or_else(|| finding(results));
+    let stops: Vec<Stop> = stopped.into_iter().chain(taken_down.err()).collect();
+    let exit = match stops.first().map_or(Exit::Done, |stop| stop.exit) {
+        // A server that was there and is gone has failed; code 5 is for one that never was.
+        Exit::Unreachable if !results.variants.is_empty() => Exit::Failed,
+        exit => exit,
+    };
+    let reasons: Vec<String> = stops.iter().map(ToString::to_string).collect();
+    let error = (!reasons.is_empty()).then(|| reasons.join("; "));
+    Outcome { exit, error, complete }
+}
+
+/// What is wrong with a run that came to its end.
+fn finding(results: &Results) -> Option<Stop> {
+    let failed = |sentence: String| Some(Stop::failed(anyhow::Error::msg(sentence)));
+    if results.verify.as_ref().is_some_and(|verify| !verify.equal) {
+        return failed("what arrived is not what was sent".to_owned());
+    }
     let errors = results.errors();
-    match ended {
-        Err(stop) => Outcome { exit: stop.exit, error: Some(stop.to_string()), complete: false },
-        Ok(()) if results.verify.as_ref().is_some_and(|verify| !verify.equal) => Outcome {
-            exit: Exit::Failed,
-            error: Some("what arrived is not what was sent".to_owned()),
-            complete: true,
-        },
-        Ok(()) if errors > 0 => Outcome {
-            exit: Exit::Failed,
-            error: Some(format!("{errors} calls failed; the figures are of those that did not")),
-            complete: true,
-        },
-        Ok(()) => Outcome { exit: Exit::Done, error: None, complete: true },
+    match errors.total() {
+        0 => None,
+        _ if !results.have_figures() => failed(format!("nothing was moved: {}", errors.sentence())),
+        1 => failed("1 call failed; the figures are of those that did not".to_owned()),
+        count => failed(format!("{count} calls failed; the figures are of those that did not")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Workload;
+    use crate::report::tests::{results, single};
+
+    #[test]
+    fn nothing_answers_only_where_nothing_ever_answered() {
+        let gone = || Stop::unreachable(anyhow::anyhow!("cannot reach grpc://h:1"));
+        let check = |results: Results, ended, taken_down, code: u8, error: Option<&str>| {
+            let got = outcome(&results, ended, taken_down);
+            assert_eq!((got.exit.code(), got.error.as_deref()), (code, error));
+            assert_eq!(got.complete, error.is_none());
+        };
+        let reached = || single(Workload::Put);
+        let gone_says = Some("cannot reach grpc://h:1");
+        check(results(&[]), Err(gone()), Ok(()), 5, gone_says);
+        check(reached(), Err(gone()), Ok(()), 1, gone_says);
+        let both = "interrupted; what was measured so far is reported; cannot reach grpc://h:1";
+        check(reached(), Err(Stop::interrupted()), Err(gone()), 130, Some(both));
+        check(reached(), Ok(()), Ok(()), 0, None);
+    }
+
+    #[test]
+    fn uploads_that_are_left_behind_fail_a_run_whose_figures_are_complete() {
+        let left = Stop::unreachable(anyhow::anyhow!("cannot reach grpc://h:1"));
+        let got = outcome(&single(Workload::Put), Ok(()), Err(left));
+        assert_eq!((got.exit.code(), got.complete), (1, true));
+    }
+
+    #[test]
+    fn failures_fail_the_run_and_are_named_where_there_is_no_figure_to_stand_beside() {
+        let mut some = single(Workload::Get);
+        let failure = || crate::record::Failure::new("NOT_FOUND", "no such ticket");
+        some.variants[0].measured[0].repeat.recording.errors.add(failure());
+        let check = |results: &Results, complete, want: &str| {
+            let got = outcome(results, Ok(()), Ok(()));
+            assert_eq!((got.exit.code(), got.complete), (1, complete));
+            assert_eq!(got.error.as_deref(), Some(want));
+        };
+        check(&some, true, "1 call failed; the figures are of those that did not");
+        let mut none = some;
+        none.variants[0].measured.truncate(1);
+        none.variants[0].measured[0].repeat.recording.counts = crate::record::Counts::default();
+        none.variants[0].measured[0].complete = false;
+        check(&none, false, "nothing was moved: NOT_FOUND: no such ticket");
+    }
 
     #[test]
     fn every_other_round_goes_backwards() {

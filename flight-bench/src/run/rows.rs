@@ -185,7 +185,7 @@ async fn put_row(
     let id = format!("{}-{}", results.id, site.transport);
     let streams = config.load.streams;
     let uploads = Uploads::new(&mut control, work.destination.as_ref(), &id, streams).await?;
-    let acks = probe_acks(control.connection(), &uploads.descriptors()[0], pool).await?;
+    let acks = probe_acks(&mut control, &uploads, pool).await?;
     let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
     results.record.inflight = Some(inflight);
     if results.record.sources.is_empty() {
@@ -202,6 +202,7 @@ async fn put_row(
             upload_bytes: work.upload_bytes,
             acks,
             check_count: work.verify != Verify::None,
+            if_exists: uploads.if_exists().map(str::to_owned),
         }),
     };
     stage.uploads.push((site.connector.clone(), uploads));

@@ -24,6 +24,8 @@ pub(super) struct Stage {
     folder: Option<TempDir>,
     /// With the row that each belongs to.
     pub(super) uploads: Vec<(Connector, Uploads)>,
+    /// Whether the death of a server is told already.
+    death_told: bool,
 }
 
 /// A server as one row sees it.
@@ -85,6 +87,8 @@ impl Stage {
         link: &LinkConfig,
         progress: &Progress,
     ) -> Result<(ServerRecord, QuickData, Vec<Site>), Stop> {
+        check_folder("--data", work.data.as_deref())?;
+        check_folder("--certs", work.certs.as_deref())?;
         let data = self.quick_data(program, work, progress).await?;
         let root = work.data.clone().unwrap_or(self.folder()?.join("data"));
         let certs = self.certificates(program, work, progress).await?;
@@ -161,7 +165,10 @@ impl Stage {
     /// The reason why a run stopped: a server that died by itself comes before its consequences.
     pub(super) fn explained(&mut self, stop: Stop) -> Stop {
         match self.servers.iter_mut().find_map(ChildServer::death) {
-            Some(death) => Stop::failed(anyhow::anyhow!("{stop}; {death}")),
+            Some(death) => {
+                self.death_told = true;
+                Stop::failed(anyhow::anyhow!("{stop}; {death}"))
+            }
             None => stop,
         }
     }
@@ -179,8 +186,12 @@ impl Stage {
                 first = first.and(uploads.delete(connector).await);
             }
         }
-        for server in self.servers {
-            first = first.and(server.stop().await.map_err(Stop::from));
+        for mut server in self.servers {
+            let told = self.death_told && server.death().is_some();
+            let stopped = server.stop().await;
+            if !told {
+                first = first.and(stopped.map_err(Stop::from));
+            }
         }
         first
     }
@@ -217,6 +228,16 @@ impl Site {
             label,
             tls: side,
         }
+    }
+}
+
+fn check_folder(flag: &str, given: Option<&Path>) -> Result<(), Stop> {
+    match given {
+        Some(folder) if !folder.is_dir() => Err(Stop::usage(format!(
+            "{flag} {} is not a folder; name one, or leave it out for one of this run",
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -77,12 +77,13 @@ async fn read_back(
     let again = PutJob {
         pool: Arc::clone(&measured.pool),
         descriptors: measured.descriptors.clone(),
+        if_exists: measured.if_exists.clone(),
         ..*measured
     };
     let mut record = once_more(job, JobWork::Put(again), "read-back", interrupt).await?;
     let names: Vec<Vec<String>> = match &work.destination {
-        Some(Source::Path(components)) => vec![components.clone()],
-        _ => {
+        Some(source) => source.stored_as().into_iter().collect(),
+        None => {
             let uploads = stage.uploads.first().map(|(_, uploads)| uploads);
             let name = |stream| uploads?.name(stream).map(<[String]>::to_vec);
             (0..job.load.streams).filter_map(name).collect()
@@ -111,13 +112,8 @@ async fn once_more(
     let (repeat, ended) = load::repeat(&job, &live, interrupt).await;
     ended?;
     let failures = &repeat.recording.errors;
-    if let Some((code, errors)) = failures.iter().find(|(code, _)| *code != "MISMATCH") {
-        let sentence = errors.sentences.first().map_or("", String::as_str);
-        return Err(Stop::failed(anyhow::anyhow!("--verify checksum: {code}: {sentence}")));
-    }
-    if let Some((_, errors)) = failures.iter().next() {
-        let sentence = errors.sentences.first().map_or("", String::as_str);
-        return Err(Stop::failed(anyhow::anyhow!("--verify checksum: {sentence}")));
+    if failures.total() > 0 {
+        return Err(Stop::failed(anyhow::anyhow!("--verify checksum: {}", failures.sentence())));
     }
     let transfer = repeat.recording.counts.transfer;
     Ok(VerifyRecord { method, batches: transfer.batches, rows: transfer.rows, equal: true })

@@ -16,8 +16,16 @@ use crate::record::Failure;
 pub(crate) struct Control {
     client: FlightServiceClient<Connection>,
     connection: Connection,
-    /// What to try when the connection breaks as soon as it is used.
-    way_out: &'static str,
+    way_out: WayOut,
+    /// Whether the server has answered a call, be it with a refusal.
+    answered: bool,
+}
+
+/// What to try when a connection breaks as soon as it is used.
+struct WayOut {
+    sentence: &'static str,
+    /// What it names; a message that does so needs no more advice.
+    names: &'static str,
 }
 
 impl Control {
@@ -35,14 +43,8 @@ impl Control {
         })?;
         let client = FlightServiceClient::new(connection.clone())
             .max_decoding_message_size(limits::CONTROL_BYTES_MAX);
-        let way_out = match connector.endpoint() {
-            Endpoint::Tls { .. } => {
-                "if the server asks for a client certificate, give one with --tls-cert and --tls-key"
-            }
-            Endpoint::Tcp { .. } => "if the server speaks TLS, write grpc+tls:// for grpc://",
-            Endpoint::Unix(_) => "the socket may belong to another program",
-        };
-        Ok(Self { client, connection, way_out })
+        let way_out = WayOut::of(connector.endpoint());
+        Ok(Self { client, connection, way_out, answered: false })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -57,7 +59,7 @@ impl Control {
         descriptor: FlightDescriptor,
     ) -> Result<FlightInfo, Status> {
         let answer = in_time(self.client.get_flight_info(descriptor)).await;
-        Ok(self.explained(answer)?.into_inner())
+        Ok(self.noted(answer)?.into_inner())
     }
 
     /// The flights of the server, at most [`limits::LISTED_FLIGHTS_MAX`].
@@ -72,7 +74,16 @@ impl Control {
             flights.into_iter().collect()
         };
         let flights = in_time(listing).await;
-        self.explained(flights)
+        self.noted(flights)
+    }
+
+    /// Whether a Flight server is there: any answer will do, a refusal too.
+    ///
+    /// # Errors
+    ///
+    /// A broken connection, or no answer in time.
+    pub(crate) async fn ready(&mut self) -> Result<(), Stop> {
+        self.has_action(DELETE_DATASET).await.map(drop)
     }
 
     /// Whether the server names an action; `false` when it lists none.
@@ -91,11 +102,9 @@ impl Control {
             Ok(false)
         };
         let known = in_time(listing).await;
-        match self.explained(known) {
+        match self.noted(known) {
             Ok(known) => Ok(known),
-            Err(status) if status.code() == Code::Unavailable => {
-                Err(refused("ListActions", status))
-            }
+            Err(status) if is_silence(&status) => Err(self.refused("ListActions", status)),
             Err(_) => Ok(false),
         }
     }
@@ -115,29 +124,64 @@ impl Control {
             }
             Ok(())
         };
-        match in_time(deleting).await {
+        let deleted = in_time(deleting).await;
+        match self.noted(deleted) {
             Err(status) if status.code() == Code::NotFound => Ok(()),
             other => other,
         }
     }
 
-    /// Adds the way out to a connection's end, whose reason is often only known to the server.
-    fn explained<T>(&self, answer: Result<T, Status>) -> Result<T, Status> {
-        answer.map_err(|status| match status.code() {
-            Code::Unavailable => {
-                Status::unavailable(format!("{}; {}", status.message(), self.way_out))
-            }
-            _ => status,
-        })
+    /// Notes that the server answered. The end of a connection that never brought an answer gets
+    /// the way out: its reason is often only known to the server.
+    pub(crate) fn noted<T>(&mut self, answer: Result<T, Status>) -> Result<T, Status> {
+        let silence = answer.as_ref().err().filter(|status| is_silence(status));
+        let Some(status) = silence else {
+            self.answered = true;
+            return answer;
+        };
+        if self.answered || status.code() != Code::Unavailable {
+            return answer;
+        }
+        Err(Status::unavailable(self.way_out.added_to(status.message())))
+    }
+
+    /// A call that did not succeed, as the end of a run: with exit code 5 if the server has never
+    /// answered, with 1 once it has.
+    pub(crate) fn refused(&self, call: &str, status: Status) -> Stop {
+        let unreachable = is_silence(&status) && !self.answered;
+        let Failure { code, sentence } = status.into();
+        let error = anyhow::anyhow!("{call}: {code}: {sentence}");
+        if unreachable { Stop::unreachable(error) } else { Stop::failed(error) }
     }
 }
 
-/// A server's refusal of a call, as the end of a run.
-pub(crate) fn refused(call: &str, status: Status) -> Stop {
-    let unavailable = status.code() == Code::Unavailable;
-    let Failure { code, sentence } = status.into();
-    let error = anyhow::anyhow!("{call}: {code}: {sentence}");
-    if unavailable { Stop::unreachable(error) } else { Stop::failed(error) }
+impl WayOut {
+    fn of(endpoint: &Endpoint) -> Self {
+        let (sentence, names) = match endpoint {
+            Endpoint::Tls { .. } => (
+                "if the server asks for a client certificate, give one with --tls-cert and --tls-key",
+                "--tls-cert",
+            ),
+            Endpoint::Tcp { .. } => {
+                ("if the server serves TLS, use grpc+tls:// in place of grpc://", "grpc+tls://")
+            }
+            Endpoint::Unix(_) => ("the socket may belong to another program", "another program"),
+        };
+        Self { sentence, names }
+    }
+
+    fn added_to(&self, message: &str) -> String {
+        if message.contains(self.names) {
+            return message.to_owned();
+        }
+        format!("{message}; {}", self.sentence)
+    }
+}
+
+/// Whether this may be said of a server that never got the call: the connection broke, or no
+/// answer came in time.
+fn is_silence(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::DeadlineExceeded)
 }
 
 async fn in_time<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
@@ -145,4 +189,28 @@ async fn in_time<T>(call: impl Future<Output = Result<T, Status>>) -> Result<T, 
         let within = limits::CALL_TIMEOUT;
         Err(Status::deadline_exceeded(format!("no answer within {within:?}")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_breaks_at_once_gets_the_way_out_once() {
+        let check = |endpoint: &str, message: &str, want: &str| {
+            let endpoint = endpoint.parse().expect("an endpoint");
+            assert_eq!(WayOut::of(&endpoint).added_to(message), want);
+        };
+        let tls = "if the server serves TLS, use grpc+tls:// in place of grpc://";
+        check("grpc://h:1", "broken pipe", &format!("broken pipe; {tls}"));
+        check("grpc://h:1", &format!("broken pipe; {tls}"), &format!("broken pipe; {tls}"));
+        check("grpc://h:1", "use grpc+tls://", "use grpc+tls://");
+        let told = "the server asked for a client certificate; give --tls-cert";
+        check("grpc+tls://h:1", told, told);
+        check(
+            "grpc+unix:///tmp/s",
+            "broken pipe",
+            "broken pipe; the socket may belong to another program",
+        );
+    }
 }

@@ -10,7 +10,6 @@ use flight_wire::protocol::{ChecksumKind, GetRequest, Perf};
 use prost::Message;
 
 use super::Control;
-use super::control::refused;
 use crate::cli::{Source, Text};
 use crate::exit::Stop;
 use crate::limits;
@@ -22,8 +21,19 @@ pub(crate) struct Plan {
     /// Under Arrow's perf protocol each stream reads an endpoint of its own; elsewhere each stream
     /// reads all of them in order.
     endpoint_per_stream: bool,
-    rows: Option<u64>,
+    rows: PlanRows,
     pub(crate) schema: Option<SchemaRef>,
+}
+
+/// How many rows there should be, as far as anybody said.
+#[derive(Debug, Clone, Copy, Default)]
+struct PlanRows {
+    /// What one stream was told to read, by Arrow's perf protocol.
+    asked_per_stream: Option<u64>,
+    /// What all streams together were told to read.
+    asked: Option<u64>,
+    /// `total_records` of the answer; absent where it is negative, which stands for "unknown".
+    announced: Option<u64>,
 }
 
 /// How the server is asked.
@@ -49,9 +59,33 @@ impl Plan {
         &self.tickets
     }
 
-    /// Rows that one stream reads until the source ends, if the server said so.
-    pub(crate) fn rows_of_pass(&self) -> Option<u64> {
-        self.rows
+    /// Compares what a stream read until the source ended with what was asked for and announced.
+    ///
+    /// # Errors
+    ///
+    /// What differs, in words.
+    pub(crate) fn check_rows(&self, sent: u64) -> Result<(), String> {
+        self.rows.check(sent)
+    }
+}
+
+impl PlanRows {
+    fn check(self, sent: u64) -> Result<(), String> {
+        if let Some(asked) = self.asked_per_stream
+            && asked != sent
+        {
+            return Err(format!("{asked} rows were asked for and the server sent {sent}"));
+        }
+        // An announcement covers all endpoints; a stream of the perf protocol reads one of them.
+        match (self.announced, self.asked) {
+            (Some(announced), Some(asked)) if announced != asked => {
+                Err(format!("{asked} rows were asked for and the server announced {announced}"))
+            }
+            (Some(announced), None) if announced != sent => {
+                Err(format!("the server announced {announced} rows and sent {sent}"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -67,18 +101,25 @@ pub(crate) async fn plan(
 ) -> Result<Plan, Stop> {
     if let Source::Ticket(text) = source {
         let tickets = vec![Bytes::from(read_text(text)?)];
-        return Ok(Plan { tickets, endpoint_per_stream: false, rows: None, schema: None });
+        // No call is needed for it, so that this is the first sign of a server.
+        control.ready().await?;
+        let rows = PlanRows::default();
+        return Ok(Plan { tickets, endpoint_per_stream: false, rows, schema: None });
     }
     let descriptor = descriptor(source, options)?;
     let info = control
         .flight_info(descriptor)
         .await
-        .map_err(|status| refused(&format!("GetFlightInfo of {source}"), status))?;
+        .map_err(|status| control.refused(&format!("GetFlightInfo of {source}"), status))?;
     let schema = schema_of(&info, source)?;
-    let records = u64::try_from(info.total_records).ok();
     let tickets = tickets_of(&info, source)?;
     let perf = *source == Source::Perf;
-    let rows = if perf { Some(options.records_per_stream) } else { records };
+    let asked_per_stream = perf.then_some(options.records_per_stream);
+    let rows = PlanRows {
+        asked_per_stream,
+        asked: asked_per_stream.map(|rows| rows.saturating_mul(options.streams as u64)),
+        announced: u64::try_from(info.total_records).ok(),
+    };
     Ok(Plan { tickets, endpoint_per_stream: perf, rows, schema })
 }
 
@@ -88,7 +129,8 @@ pub(crate) async fn plan(
 ///
 /// It has none or several; the sentence names some of them.
 pub(crate) async fn only_dataset(control: &mut Control) -> Result<Source, Stop> {
-    let flights = control.list_flights().await.map_err(|status| refused("ListFlights", status))?;
+    let flights = control.list_flights().await;
+    let flights = flights.map_err(|status| control.refused("ListFlights", status))?;
     let name = |info: &FlightInfo| {
         let descriptor = info.flight_descriptor.as_ref()?;
         (!descriptor.path.is_empty()).then(|| descriptor.path.clone())
@@ -199,4 +241,37 @@ fn tickets_of(info: &FlightInfo, source: &Source) -> Result<Vec<Bytes>, Stop> {
         )));
     }
     Ok(tickets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_compared_with_what_was_asked_for_and_with_what_was_announced() {
+        // Two streams of ten rows by Arrow's perf protocol; -1 announces nothing.
+        check_perf(-1, 10, "equal");
+        check_perf(20, 10, "equal");
+        check_perf(-1, 7, "10 rows were asked for and the server sent 7");
+        check_perf(20, 7, "10 rows were asked for and the server sent 7");
+        check_perf(10, 10, "20 rows were asked for and the server announced 10");
+        check_perf(0, 10, "20 rows were asked for and the server announced 0");
+    }
+
+    #[test]
+    fn a_dataset_is_compared_with_its_announcement_alone() {
+        check(PlanRows { announced: Some(8), ..PlanRows::default() }, 8, "equal");
+        let eight = PlanRows { announced: Some(8), ..PlanRows::default() };
+        check(eight, 7, "the server announced 8 rows and sent 7");
+        check(PlanRows::default(), 7, "equal");
+    }
+
+    fn check_perf(total_records: i64, sent: u64, want: &str) {
+        let announced = u64::try_from(total_records).ok();
+        check(PlanRows { asked_per_stream: Some(10), asked: Some(20), announced }, sent, want);
+    }
+
+    fn check(rows: PlanRows, sent: u64, want: &str) {
+        assert_eq!(rows.check(sent).err().unwrap_or("equal".to_owned()), want);
+    }
 }

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use arrow_flight::FlightDescriptor;
 use bytes::Bytes;
-use flight_net::client::{Connection, Connector, PutResults, PutSink};
+use flight_net::client::{Connector, PutResults, PutSink};
 use flight_wire::protocol::actions::DELETE_DATASET;
 use flight_wire::protocol::{PutMode, PutRequest};
 use flight_wire::{EncodeOptions, Encoder, Frame, Kind};
 use prost::Message;
-use tonic::Status;
 use tonic::metadata::MetadataMap;
+use tonic::{Code, Status};
 
 use super::Control;
-use super::control::refused;
 use super::plan::read_text;
 use crate::cli::Source;
 use crate::exit::Stop;
@@ -28,6 +27,7 @@ pub(crate) struct Uploads {
     /// What is deleted afterwards: this run's own names, where the server can delete.
     names: Vec<Vec<String>>,
     deletable: bool,
+    if_exists: Option<String>,
 }
 
 impl Uploads {
@@ -51,7 +51,8 @@ impl Uploads {
                 Source::Perf | Source::Ticket(_) => FlightDescriptor::new_cmd(Bytes::new()),
             };
             let descriptors = vec![descriptor.encode_to_vec()];
-            return Ok(Self { descriptors, names: Vec::new(), deletable: false });
+            let if_exists = replacing(source);
+            return Ok(Self { descriptors, names: Vec::new(), deletable: false, if_exists });
         }
         let deletable = control.has_action(DELETE_DATASET).await?;
         let name = |stream: usize| {
@@ -68,11 +69,16 @@ impl Uploads {
             FlightDescriptor::new_cmd(json)
         };
         let descriptors = names.iter().map(|name| descriptor(name).encode_to_vec()).collect();
-        Ok(Self { descriptors, names, deletable })
+        Ok(Self { descriptors, names, deletable, if_exists: None })
     }
 
     pub(crate) fn descriptors(&self) -> &[Vec<u8>] {
         &self.descriptors
+    }
+
+    /// What to write where the server refuses to create what exists.
+    pub(crate) fn if_exists(&self) -> Option<&str> {
+        self.if_exists.as_deref()
     }
 
     /// The dataset of a stream, if it has one of its own.
@@ -89,13 +95,30 @@ impl Uploads {
         if !self.deletable {
             return Ok(());
         }
-        let mut control = Control::connect(connector).await?;
+        let left = || {
+            let run = self.names.first().and_then(|name| name.split_last());
+            let run = run.map_or_else(String::new, |(_, folder)| folder.join("/"));
+            format!("the uploads below {run} could not be deleted")
+        };
+        let connected = Control::connect(connector).await;
+        let mut control = connected.map_err(|stop| stop.because(left()))?;
         for name in &self.names {
             let call = format!("deleting {}", name.join("/"));
-            control.delete_dataset(name).await.map_err(|status| refused(&call, status))?;
+            let deleted = control.delete_dataset(name).await;
+            deleted.map_err(|status| control.refused(&call, status).because(left()))?;
         }
         Ok(())
     }
+}
+
+/// The source that replaces what a path names, as it is written at the command line.
+fn replacing(source: &Source) -> Option<String> {
+    let Source::Path(components) = source else { return None };
+    let name = components.join("/");
+    let command = serde_json::json!({ "dataset": name, "mode": PutMode::Replace }).to_string();
+    // Within single quotes a shell takes everything as it stands but a single quote.
+    let command = command.replace('\'', r"'\''");
+    Some(format!("to replace it at a flight-server, write --source 'cmd:{command}'"))
 }
 
 /// Uploads one batch to learn whether the server acknowledges batches one by one, and that it takes
@@ -105,18 +128,26 @@ impl Uploads {
 ///
 /// The server's refusal.
 pub(crate) async fn probe_acks(
-    connection: &Connection,
-    descriptor: &[u8],
+    control: &mut Control,
+    uploads: &Uploads,
     pool: &Arc<Pool>,
 ) -> Result<Acks, Stop> {
-    let (sink, results) = connection.do_put(MetadataMap::new());
+    let descriptor = &uploads.descriptors()[0];
+    let (sink, results) = control.connection().do_put(MetadataMap::new());
     let probing = async {
         let (acks, ()) = tokio::try_join!(first_ack(results), send_one(&sink, descriptor, pool))?;
         Ok::<_, Status>(acks)
     };
     match tokio::time::timeout(limits::CALL_TIMEOUT, probing).await {
         // The probe ends here: a dropped sink breaks the upload off, and nothing is stored.
-        Ok(acks) => acks.map_err(|status| refused("DoPut", status)),
+        Ok(acks) => control.noted(acks).map_err(|status| {
+            let exists = status.code() == Code::AlreadyExists;
+            let stop = control.refused("DoPut", status);
+            match uploads.if_exists() {
+                Some(way_out) if exists => Stop::failed(anyhow::anyhow!("{stop}; {way_out}")),
+                _ => stop,
+            }
+        }),
         Err(_) => Err(Stop::failed(anyhow::anyhow!(
             "DoPut: the server took no batch within {:?}",
             limits::CALL_TIMEOUT
@@ -154,4 +185,24 @@ async fn first_ack(
         })
     };
     tokio::time::timeout(limits::ACK_PROBE_TIMEOUT, waiting).await.unwrap_or(Ok(Acks::Final))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_exists_is_told_how_to_be_replaced() {
+        let check = |source: &str, want: Option<&str>| {
+            let source: Source = source.parse().expect("a source");
+            let want = want.map(|command| {
+                format!("to replace it at a flight-server, write --source '{command}'")
+            });
+            assert_eq!(replacing(&source), want);
+        };
+        check("path:a/b", Some(r#"cmd:{"dataset":"a/b","mode":"replace"}"#));
+        check("path:it's", Some(r#"cmd:{"dataset":"it'\''s","mode":"replace"}"#));
+        check("cmd:x", None);
+        check("perf", None);
+    }
 }

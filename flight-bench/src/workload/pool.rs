@@ -76,8 +76,19 @@ impl Pool {
         message_bytes: usize,
     ) -> Result<Self, Stop> {
         let refused = |why: String| Stop::usage(format!("--data-file {}: {why}", path.display()));
+        // A folder or a pipe has no batches; a pipe would not even open.
+        let metadata = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(refused(
+                "it is not a file; name a Feather, IPC or Parquet file".to_owned(),
+            ));
+        }
         let format = Format::of_path(path).ok_or_else(|| {
-            refused("its name ends in none of .feather, .arrow, .arrows and .parquet".to_owned())
+            refused(
+                "its name ends in none of .feather, .arrow, .ipc, .arrows and .parquet; name it \
+                 after its format"
+                    .to_owned(),
+            )
         })?;
         let file = File::open(path).map_err(|error| refused(error.to_string()))?;
         let dataset = DatasetFile::open(file, format, &ReadLimits::default())
@@ -231,8 +242,14 @@ mod tests {
             };
             assert!(stop.to_string().contains(want), "{stop}");
         };
-        check("nowhere/data.csv", "--data-file nowhere/data.csv: its name ends in none of");
+        check("nowhere/data", "--data-file nowhere/data: No such file");
         check("nowhere/data.parquet", "--data-file nowhere/data.parquet: No such file");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let given = folder.path().display().to_string();
+        check(&given, &format!("--data-file {given}: it is not a file"));
+        let file = folder.path().join("data.csv").display().to_string();
+        std::fs::write(&file, "a,b").expect("a new file");
+        check(&file, &format!("--data-file {file}: its name ends in none of"));
     }
 
     fn check(pool: &Pool, rows: &[u64]) {

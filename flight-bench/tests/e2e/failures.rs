@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::Stdio;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flight_testkit::ServerCommand;
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,9 +21,109 @@ fn a_target_where_nothing_answers_gives_code_5_and_a_document_without_figures() 
         let run = bench(&format!("{call} grpc://127.0.0.1:{port} --format json")).ended(5);
         let got = run.json();
         assert_eq!((&got["complete"], &got["exit"]), (&Value::Bool(false), &5.into()));
-        assert!(run.stderr.contains(&format!("cannot reach grpc://127.0.0.1:{port}")));
+        let reason = format!("cannot reach grpc://127.0.0.1:{port}");
+        assert!(run.stderr.contains(&reason));
         assert_eq!(got["repeats"].as_array().map(Vec::len), Some(0));
+        // In text, the reason is on stderr alone, and there is nothing to explain.
+        let text = bench(&format!("{call} grpc://127.0.0.1:{port}")).ended(5);
+        assert_eq!(text.stderr.matches(&reason).count(), 1, "{}", text.stderr);
+        for none in [reason.as_str(), "MB/s", "percentile", "·  ·"] {
+            assert!(!text.stdout.contains(none), "{none:?} stands in: {}", text.stdout);
+        }
     }
+}
+
+#[test]
+fn a_server_that_dies_in_a_put_gives_code_1_though_its_uploads_cannot_be_deleted() {
+    let (mut server, folder) = serve_known();
+    let line = format!("put {} --duration 1s --warmup 0s --repeats 1", server.endpoint());
+    let child = command(&line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("flight-bench starts");
+    // Once an upload is staged, the server was reached.
+    let staging = folder.path().join(".flight").join("staging");
+    let staged = || std::fs::read_dir(&staging).is_ok_and(|mut files| files.next().is_some());
+    let started = Instant::now();
+    while !staged() {
+        assert!(started.elapsed() < Duration::from_secs(30), "no upload begins");
+        std::thread::yield_now();
+    }
+    server.kill();
+    let run = Run::of(&child.wait_with_output().expect("it ends"), started.elapsed()).ended(1);
+    assert!(run.stderr.contains("flight-bench: "), "{}", run.stderr);
+}
+
+#[test]
+fn a_round_without_data_is_not_among_the_repeats() {
+    let (mut server, _folder) = serve_known();
+    let line = format!(
+        "get {} --source path:known --duration 200ms --warmup 0s --repeats 3",
+        server.endpoint()
+    );
+    let run = when_the_first_round_is_over(&line, || {
+        server.kill();
+    })
+    .ended(1);
+    // Round 2 ran or not when the server was killed; nothing after it did.
+    let asked = "asked for 3 repeats: 1 failed";
+    let one = format!(" in 0.200 s of 1 repeat\n          {asked}, 1 not measured\n");
+    let two = format!(" in 0.400 s of 2 repeats\n          {asked}\n");
+    let one = run.stdout.contains(&one);
+    assert!(one || run.stdout.contains(&two), "{}", run.stdout);
+    assert!(run.stdout.contains(if one { "(single run)" } else { " to " }), "{}", run.stdout);
+    assert!(run.stdout.ends_with("\nNOT COMPLETE\n"), "{}", run.stdout);
+    let reason = "no stream could run: CONNECT: cannot reach";
+    assert_eq!(run.stderr.matches(reason).count(), 1, "{}", run.stderr);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_anything_is_asked() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let out = folder.path().join("missing").join("x.json").display().to_string();
+    for call in ["quick", "get", "put"] {
+        // Nothing answers there, which would be code 5.
+        let run = bench(&format!("{call} grpc://127.0.0.1:1 --out {out}")).ended(2);
+        assert!(run.stderr.contains(&format!("--out {out}: there is no folder")), "{}", run.stderr);
+        assert!(!run.stderr.contains("missing/.tmp"), "{}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+}
+
+#[test]
+fn files_and_folders_that_are_missing_are_called_missing() {
+    let check = |line: &str, want: &str| {
+        let run = bench(line).ended(2);
+        assert!(run.stderr.contains(want), "{line}: {}", run.stderr);
+    };
+    check("put --data-file nowhere/data", "--data-file nowhere/data: No such file");
+    check("put --data-file nowhere/d.csv", "--data-file nowhere/d.csv: No such file");
+    check("quick --data nowhere --dataset x", "--data nowhere is not a folder");
+    check("quick --certs nowhere", "--certs nowhere is not a folder");
+}
+
+#[test]
+fn a_path_that_exists_already_is_refused_with_what_replaces_it() {
+    let (server, _folder) = serve_known();
+    let target = server.endpoint();
+    let command = r#"cmd:{"dataset":"copy","mode":"replace"}"#;
+    let want = format!("--source '{command}'");
+    let put = |source: &str, rest: &str| {
+        bench(&format!("put {target} --source {source} --repeats 1 {rest}"))
+    };
+    // The first upload is stored; the second of the same run finds it.
+    let run = put("path:copy", "--passes 2").ended(1);
+    assert!(run.stdout.contains("1 × ALREADY_EXISTS") && run.stdout.contains(&want), "{run:?}");
+    // The next run is refused at once.
+    let run = put("path:copy", "--passes 1").ended(1);
+    assert_eq!(run.stderr.matches(&want).count(), 1, "{run:?}");
+    // What the sentence says works, and what was stored can be checked.
+    let got = put(command, "--passes 2 --verify checksum --format json").ended(0).json();
+    assert_eq!(
+        (&got["verify"]["method"], &got["verify"]["equal"]),
+        (&"read-back".into(), &true.into())
+    );
 }
 
 #[test]
@@ -122,7 +222,9 @@ fn a_message_over_the_limit_is_an_error_that_names_both() {
         server.endpoint()
     ))
     .ended(1);
-    assert!(run.stdout.contains("more than the 65536 that are taken"), "{}", run.stdout);
+    let want = "more than the 65536 that are taken";
+    assert_eq!(run.stderr.matches(want).count(), 1, "{}", run.stderr);
+    assert!(!run.stdout.contains("MB/s"), "no figure, no definition: {}", run.stdout);
 }
 
 #[test]

@@ -268,28 +268,3 @@ fn options_come_from_the_environment_too_and_flags_win() {
         .env("FLIGHT_BENCH_STREAMS", "7");
     assert_eq!(total(&finished(run).ended(0).json(), "rows"), 2 * ROWS);
 }
-
-#[test]
-fn real_files_go_there_and_back() {
-    let Some(corpus) = flight_testkit::corpus("real_files_go_there_and_back") else { return };
-    let server =
-        ServerCommand::serve(&corpus.join("real")).args(["--admin", "none", "--read-only"]).start();
-    let folder = TempDir::new().expect("a temporary folder");
-    let target = ServerCommand::serve(folder.path()).args(["--admin", "none"]).start();
-    for (file, rows) in [("flights-200k.arrow", 200_000), ("yellow_tripdata_sample.parquet", 0)] {
-        let name = file.split('.').next().expect("a name");
-        let line = "--passes 1 --repeats 1 --verify checksum --format json";
-        let got = bench(&format!("get {} --source path:{name} {line}", server.endpoint()));
-        let got = got.ended(0).json();
-        assert_eq!(got["verify"]["equal"], true, "{file}");
-        if rows > 0 {
-            assert_eq!(total(&got, "rows"), rows, "{file}");
-        }
-        let path = corpus.join("real").join(file);
-        let line = format!("put {} --data-file {} {line}", target.endpoint(), path.display());
-        let back = bench(&line).ended(0).json();
-        assert_eq!(back["verify"]["equal"], true, "{file}");
-        assert_eq!(total(&back, "rows"), total(&got, "rows"), "{file}");
-        assert_eq!(total(&back, "logical_bytes"), total(&got, "logical_bytes"), "{file}");
-    }
-}

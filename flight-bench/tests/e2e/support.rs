@@ -19,6 +19,7 @@ pub(crate) const ROWS: u64 = 1_000_000;
 pub(crate) const BYTES: u64 = 16_000_000;
 
 /// A finished flight-bench.
+#[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) stdout: String,
