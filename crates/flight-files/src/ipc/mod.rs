@@ -1,6 +1,6 @@
 //! Arrow IPC: files (Feather V2) and streams, both read through one list of messages.
 //!
-//! A file lists its messages in a footer ([`file`]), a stream has to be walked ([`stream`]); either
+//! A file lists its messages in a footer ([`mod@file`]), a stream has to be walked ([`stream`]); either
 //! gives an [`Index`], and [`scan::IpcScan`] reads rows by it. What a message may hold is checked by
 //! `flight-wire`'s guard; here every offset and length is checked before it is used.
 
