@@ -99,7 +99,7 @@ impl ClientTls {
     /// takes as long as the server likes: the caller sets the limit.
     ///
     /// # Errors
-    /// [`explain`](crate::explain) puts them into a sentence.
+    /// [`explain()`](crate::explain()) puts them into a sentence.
     pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<ClientStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,

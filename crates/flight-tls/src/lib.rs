@@ -2,7 +2,7 @@
 //!
 //! Files are read and judged here, before anything listens or connects: each fault is one sentence
 //! that names the file and the way out ([`TlsError`]). A failed handshake is put into a sentence by
-//! [`explain`] and [`explain_accept`]. The engine is rustls over aws-lc-rs; its provider is passed
+//! [`explain()`] and [`explain_accept`]. The engine is rustls over aws-lc-rs; its provider is passed
 //! everywhere, since the process-wide default panics once two are compiled in.
 //! Sockets, time limits and what happens after the handshake are left to `flight-net`.
 
