@@ -44,11 +44,16 @@ impl Broken {
 
     /// The status of a call that failed with `error`.
     pub(super) async fn status(&mut self, error: &hyper::Error) -> Status {
+        let words = self.words.of(Some(error));
+        self.or(Status::unavailable(words)).await
+    }
+
+    /// Why the connection ended; `status` where it lives, or its task is gone without a word.
+    pub(super) async fn or(&mut self, status: Status) -> Status {
         let ended = self.why.wait_for(Option::is_some);
         match tokio::time::timeout(REASON_WITHIN, ended).await {
             Ok(Ok(why)) => Status::unavailable(why.as_deref().unwrap_or(CLOSED)),
-            // The connection lives, or its task is gone without a word.
-            _ => Status::unavailable(self.words.of(Some(error))),
+            _ => status,
         }
     }
 }

@@ -51,11 +51,12 @@ impl Connection {
             let response = connection.start(paths::DO_PUT, metadata, body).await?;
             let status = response.status();
             let decoder = ProstCodec::<PutResult, PutResult>::default().decoder();
-            if ended_at_once(response.headers()) {
-                return Ok(PutResults(Streaming::new_empty(decoder, response.into_body())));
-            }
-            let inner = Streaming::new_response(decoder, response.into_body(), status, None, None);
-            Ok(PutResults(inner))
+            let results = if ended_at_once(response.headers()) {
+                Streaming::new_empty(decoder, response.into_body())
+            } else {
+                Streaming::new_response(decoder, response.into_body(), status, None, None)
+            };
+            Ok(PutResults { connection, results })
         };
         (PutSink(frames), results)
     }
@@ -168,7 +169,10 @@ impl PutSink {
 }
 
 /// The acknowledgements of a DoPut.
-pub struct PutResults(Streaming<PutResult>);
+pub struct PutResults {
+    connection: Connection,
+    results: Streaming<PutResult>,
+}
 
 impl PutResults {
     /// The next `PutResult.app_metadata`; `None` once the server ended the call with OK.
@@ -177,9 +181,13 @@ impl PutResults {
     ///
     /// The server's error or a broken connection.
     pub async fn next(&mut self) -> Option<Result<Bytes, Status>> {
-        match self.0.message().await {
+        match self.results.message().await {
             Ok(Some(result)) => Some(Ok(result.app_metadata)),
             Ok(None) => None,
+            // Not a status of the server's, but a body that broke off.
+            Err(status) if status.code() == Code::Unknown => {
+                Some(Err(self.connection.broken.or(status).await))
+            }
             Err(status) => Some(Err(status)),
         }
     }
