@@ -23,7 +23,7 @@ bench: release certs/server-ec.pem data/taxi.feather ## Measure DoGet and DoPut:
 
 test: test-rust test-interop ## Build and pass: unit, property, end-to-end and interop tests
 
-test-rust: build
+test-rust: build # --workspace everywhere: with -p, features differ and much is built twice
 ifeq ($(NEXTEST),yes)
 	cargo nextest run --cargo-profile $(PROFILE) --workspace --no-fail-fast
 else
@@ -41,11 +41,11 @@ lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --profile $(PROFILE) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace --no-deps --document-private-items
-	cargo test --profile $(PROFILE) -p flight-testkit --test tidy
+	cargo test --profile $(PROFILE) --workspace --test tidy
 
 test-tools: build ## Tests that need more tools: strace
 	@command -v strace >/dev/null || { echo "strace is missing; install it: apt-get install strace" >&2; exit 1; }
-	cargo test --profile $(PROFILE) -p flight-server --test strace
+	cargo test --profile $(PROFILE) --workspace --test strace
 
 ci: lint test test-tools ## Everything that must pass before a change lands
 	@echo "ci: all passed"

@@ -23,11 +23,11 @@ run() { # title command…
 
 export FLIGHT_LONG=1
 run "mutated messages, 300 000 cases" \
-    env FLIGHT_CASES=100 cargo test --profile e2e -p flight-wire --test wire mutated
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire mutated
 run "random batches through every layer, 30 000 cases" \
-    env FLIGHT_CASES=100 cargo test --profile e2e -p flight-wire --test wire any_batches
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire any_batches
 run "kill -9 at 300 random moments of uploads" \
-    env FLIGHT_KILLS=300 cargo test --profile e2e -p flight-server --test e2e kills
+    env FLIGHT_KILLS=300 cargo test --profile e2e --workspace --test e2e kills
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \
     env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
     "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop

@@ -69,11 +69,12 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     for name in ["", "arrow.flight.protocol.FlightService"] {
         health_reporter.set_service_status(name, tonic_health::ServingStatus::Serving).await;
     }
+    let mut signals = start::Signals::install().context("cannot catch signals")?;
     start::announce(&config, &endpoints, admin.as_ref().map(|a| a.address), &report);
     let exit_with_stdin = config.exit_with_stdin;
     let health_on_stop = health_reporter.clone();
     tokio::spawn(async move {
-        start::stop_signal(exit_with_stdin).await;
+        signals.stop(exit_with_stdin).await;
         for name in ["", "arrow.flight.protocol.FlightService"] {
             let status = tonic_health::ServingStatus::NotServing;
             health_on_stop.set_service_status(name, status).await;
@@ -81,7 +82,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         tracing::info!("stopping: no new calls, running streams may end");
         // The receivers live as long as the server.
         let _ = stop.send(true);
-        start::stop_signal(false).await;
+        signals.stop(false).await;
         tracing::warn!("stopping at once");
         std::process::exit(0);
     });

@@ -8,7 +8,7 @@ use flight_net::Endpoint;
 use flight_store::ScanReport;
 use flight_tls::{ServerIdentity, ServerOptions};
 use tokio::io::AsyncReadExt;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config::Config;
 
@@ -101,20 +101,29 @@ fn openness(config: &Config, endpoint: &Endpoint) -> String {
     }
 }
 
-/// Resolves once the process is asked to stop.
-pub(super) async fn stop_signal(with_stdin: bool) {
-    let signals = signal(SignalKind::terminate()).and_then(|term| {
-        let int = signal(SignalKind::interrupt())?;
-        Ok((term, int))
-    });
-    let Ok((mut terminate, mut interrupt)) = signals else {
-        tracing::error!("signals cannot be caught; stop this process with SIGKILL");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        () = stdin_closed(), if with_stdin => {}
+/// The signals that ask the process to stop. Installed before the server is announced, so that none
+/// that comes after ends it unprepared.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    /// Takes the signals over from the system's default, which is to end the process.
+    pub(super) fn install() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Resolves once the process is asked to stop.
+    pub(super) async fn stop(&mut self, with_stdin: bool) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            () = stdin_closed(), if with_stdin => {}
+        }
     }
 }
 

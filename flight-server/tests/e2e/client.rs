@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
-use flight_net::client::{ConnectOptions, Connection, Connector};
+use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector};
 use flight_wire::protocol::PutSummary;
 use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame};
 use prost::Message as _;
@@ -28,11 +28,15 @@ pub struct Client {
 
 impl Client {
     pub async fn connect(endpoint: &str) -> Self {
+        Self::try_connect(endpoint).await.unwrap()
+    }
+
+    pub async fn try_connect(endpoint: &str) -> Result<Self, ConnectError> {
         let endpoint = endpoint.parse().unwrap();
         let connector = Connector::new(endpoint, None, ConnectOptions::default());
-        let connection = connector.connect().await.unwrap();
+        let connection = connector.connect().await?;
         let calls = FlightServiceClient::new(connection.clone());
-        Self { connection, calls }
+        Ok(Self { connection, calls })
     }
 
     pub async fn names(&mut self) -> Vec<String> {

@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use super::activity::Activity;
 use super::context::{CallContext, Peer};
 use super::listen::{BoundSocket, Listener};
+use super::pulse::{Pulse, Pulsing};
 use crate::body::Body;
 use crate::limits::{
     HEADER_LIST_BYTES, Http2Settings, LOCAL_RESETS, PENDING_RESETS, SERVER_HTTP2,
@@ -290,7 +291,9 @@ where
         .max_header_list_size(HEADER_LIST_BYTES)
         .keep_alive_interval(limits.keepalive)
         .keep_alive_timeout(limits.keepalive_timeout);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let pulse = Pulse::new();
+    let stream = TokioIo::new(Pulsing { stream, pulse: pulse.clone() });
+    let mut connection = pin!(builder.serve_connection(stream, service));
     let mut stop = shared.stop.clone();
     // The guard that `wait_for` gives must not be held across an await.
     let stopped = stop.wait_for(|stop| *stop).map(|_| ());
@@ -301,7 +304,7 @@ where
             // Running streams may end; a connection without one is only told, not waited for.
             tokio::select! {
                 ended = &mut connection => ended,
-                () = activity.idle_for(GOODBYE) => Ok(()),
+                () = silence(&activity, &pulse) => Ok(()),
             }
         }
         () = activity.expired(limits.first_call, limits.idle) => {
@@ -316,6 +319,19 @@ where
 
 /// Time for a connection's last frames: GOAWAY, and the client's answer to it.
 const GOODBYE: Duration = Duration::from_millis(500);
+/// A connection that is being drained and over which no byte moves for this long has no more to say.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Resolves once a connection has no open call and no byte moves over it: the last bytes of an
+/// answer may be on their way for as long as its reader takes them.
+async fn silence(activity: &Activity, pulse: &Pulse) {
+    loop {
+        activity.idle_for(GOODBYE).await;
+        if pulse.silent_for() >= SILENCE {
+            return;
+        }
+    }
+}
 
 async fn call<H: Handler>(
     shared: &Shared<H>,

@@ -7,6 +7,7 @@ mod accept;
 mod activity;
 mod context;
 mod listen;
+mod pulse;
 
 pub use accept::{Counters, Handler, Server};
 pub use context::{CallContext, Deadline, Peer};
