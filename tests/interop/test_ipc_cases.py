@@ -243,7 +243,7 @@ def test_columns_that_share_one_body_are_not_split_to_crumbs(serve, data):
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_one_batch_over_two_gibibytes_is_streamed_and_held_once(serve, data, tmp_path):
+def test_one_batch_over_two_gibibytes_is_streamed_within_bounded_memory(serve, data, tmp_path):
     """arrow#36254"""
     block, repeats = pa.array(range(1_000_000), pa.int64()), 290
     with open(tmp_path / "values", "wb") as values:
@@ -261,8 +261,7 @@ def test_one_batch_over_two_gibibytes_is_streamed_and_held_once(serve, data, tmp
         most = max(most, server.memory_bytes())
     assert rows == len(block) * repeats
     assert total == pc.sum(block).as_py() * repeats
-    # The batch is held whole, once; nothing else grows with it.
-    assert most < 8 * rows + (256 << 20), f"{most} bytes resident"
+    assert most < 1 << 30, f"{most} bytes resident"
 
 
 @pytest.mark.parametrize("batch_rows", [7, 1_000, 1_000_000])
