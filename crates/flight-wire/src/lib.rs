@@ -17,6 +17,7 @@ pub mod guard;
 pub mod limits;
 mod logical;
 mod narrow;
+mod pool;
 pub mod protocol;
 mod receive;
 
@@ -26,4 +27,5 @@ pub use encoder::{Compression, EncodeError, EncodeOptions, Encoder, Kind, Messag
 pub use frame::{Chunks, Frame};
 pub use limits::DecodeLimits;
 pub use logical::logical_bytes;
+pub use pool::{BufferPool, PooledBuffer};
 pub use receive::{FlightMessage, MessageReader, ReceiveError, Received};
