@@ -16,13 +16,18 @@
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
+use flight_wire::BufferPool;
 
 use crate::error::FileError;
-use crate::limits::CHANGE_LOOKS;
+use crate::limits::{CHANGE_LOOKS, READ_BYTES_KEPT};
+use crate::map::Mapping;
+
+/// Memory that blocks are read into.
+static POOL: LazyLock<BufferPool> = LazyLock::new(|| BufferPool::new(READ_BYTES_KEPT));
 
 /// An open regular file.
 #[derive(Debug)]
@@ -31,6 +36,8 @@ pub(crate) struct FileAccess {
     bytes: u64,
     modified_ns: i128,
     last_seen: Mutex<Inode>,
+    /// The file in memory, and the same bytes to be sliced.
+    mapped: OnceLock<(Mapping, Buffer)>,
 }
 
 /// What a file's content does not show in, but a rewrite does.
@@ -48,7 +55,8 @@ impl FileAccess {
             return Err(FileError::invalid("only a regular file can be a dataset"));
         }
         let last_seen = Mutex::new(Inode::of(&metadata));
-        Ok(Self { file, bytes: metadata.len(), modified_ns: modified_ns(&metadata), last_seen })
+        let (bytes, modified_ns) = (metadata.len(), modified_ns(&metadata));
+        Ok(Self { file, bytes, modified_ns, last_seen, mapped: OnceLock::new() })
     }
 
     /// The size when the file was opened.
@@ -91,15 +99,47 @@ impl FileAccess {
         Ok(bytes)
     }
 
-    /// Like [`Self::read`], into memory that is aligned as Arrow's arrays want it.
-    pub(crate) fn read_aligned(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
+    /// Like [`Self::read`], without a copy where the file is mapped, and else into recycled memory
+    /// that is aligned as Arrow's arrays want it.
+    pub(crate) fn bytes_of(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
+        let bytes = self.read_unwatched(offset, length)?;
+        self.check_unchanged()?;
+        Ok(bytes)
+    }
+
+    /// The same for callers that read several ranges and then check once that the file is as it
+    /// was.
+    pub(crate) fn read_unwatched(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
         let length = self.check_range(offset, length)?;
+        if let Some((mapping, bytes)) = self.mapped.get() {
+            let offset = offset as usize;
+            mapping.populate(offset..offset + length).map_err(gone)?;
+            return Ok(bytes.slice_with_length(offset, length));
+        }
         // A sparse file can be larger than any memory.
-        let mut bytes = MutableBuffer::try_from_len_zeroed(length).map_err(|_| {
+        let mut memory = POOL.take(length).ok_or_else(|| {
             FileError::invalid(format!("there is no memory for a block of {length} bytes"))
         })?;
-        self.read_exact_at(bytes.as_slice_mut(), offset)?;
-        Ok(bytes.into())
+        self.file.read_exact_at(memory.as_mut_slice(), offset).map_err(gone)?;
+        Ok(memory.freeze())
+    }
+
+    /// Maps the file from now on. Only for one that nobody truncates or overwrites in place.
+    pub(crate) fn map(&self) -> Result<(), FileError> {
+        if self.bytes == 0 || self.is_mapped() {
+            return Ok(());
+        }
+        let mapping = Mapping::of(&self.file)?;
+        let bytes = Buffer::from(mapping.bytes());
+        if (bytes.len() as u64) < self.bytes {
+            return Err(FileError::Changed);
+        }
+        let _ = self.mapped.set((mapping, bytes)); // Another thread may have been faster.
+        Ok(())
+    }
+
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.mapped.get().is_some()
     }
 
     fn check_range(&self, offset: u64, length: u64) -> Result<usize, FileError> {
@@ -113,14 +153,23 @@ impl FileAccess {
     }
 
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), FileError> {
-        match self.file.read_exact_at(bytes, offset) {
-            // The range lay within the file: whoever cut it has changed it.
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(FileError::Changed),
-            Err(error) => Err(error.into()),
-            Ok(()) => self.check_unchanged(),
-        }
+        self.file.read_exact_at(bytes, offset).map_err(gone)?;
+        self.check_unchanged()
     }
 }
+
+/// Why a range that lay within the file when it was opened could not be read.
+fn gone(error: std::io::Error) -> FileError {
+    match error.kind() {
+        // Whoever cut the file has changed it.
+        ErrorKind::UnexpectedEof => FileError::Changed,
+        _ if error.raw_os_error() == Some(EFAULT) => FileError::Changed,
+        _ => error.into(),
+    }
+}
+
+/// What `madvise` says of pages that lie beyond the end of the file (errno of Linux).
+const EFAULT: i32 = 14;
 
 impl Inode {
     fn of(metadata: &Metadata) -> Self {
@@ -155,7 +204,7 @@ mod tests {
     fn ranges_within_the_file_are_read() {
         let (_file, access) = open(b"0123456789");
         assert_eq!(access.read(2, 3).unwrap(), b"234");
-        assert_eq!(access.read_aligned(5, 5).unwrap().as_slice(), b"56789");
+        assert_eq!(access.bytes_of(5, 5).unwrap().as_slice(), b"56789");
         assert_eq!(access.read(10, 0).unwrap(), b"");
     }
 
@@ -182,6 +231,27 @@ mod tests {
         assert!(access.check_unchanged().is_ok());
         file.as_file().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         assert!(matches!(access.read(0, 2), Err(FileError::Changed)));
+    }
+
+    #[test]
+    fn a_mapped_file_gives_the_same_bytes_and_errors() {
+        let (file, access) = open(b"0123456789");
+        access.map().unwrap();
+        access.map().unwrap();
+        assert_eq!(access.bytes_of(5, 5).unwrap().as_slice(), b"56789");
+        assert_eq!(access.bytes_of(10, 0).unwrap().as_slice(), b"");
+        let error = access.bytes_of(5, 6).unwrap_err();
+        assert!(matches!(error, FileError::Damaged { .. }), "{error}");
+        file.as_file().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(matches!(access.bytes_of(0, 2), Err(FileError::Changed)));
+    }
+
+    #[test]
+    fn a_mapped_file_that_was_cut_is_an_error() {
+        let (file, access) = open(&[7; 100_000]);
+        access.map().unwrap();
+        file.as_file().set_len(10).unwrap();
+        assert!(matches!(access.bytes_of(50_000, 50_000), Err(FileError::Changed)));
     }
 
     #[test]

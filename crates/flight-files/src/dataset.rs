@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use flight_wire::{EncodeOptions, Message};
 
 use crate::access::FileAccess;
 use crate::error::FileError;
 use crate::format::Format;
-use crate::ipc::{Index, IpcScan};
+use crate::ipc::{Index, IpcPieces, IpcScan};
 use crate::limits::ReadLimits;
 use crate::parquet::{ParquetFile, ParquetScan};
 use crate::version::Version;
@@ -143,6 +144,47 @@ impl DatasetFile {
         Ok(BatchReader { schema, source, pending: None, batch_rows, failed: false })
     }
 
+    /// Reads what `scan` asks for, in the form that costs least to send: rows of Arrow IPC files
+    /// as messages made of the file's own bytes, below `options.message_bytes_max` and
+    /// `options.batch_rows_max`; everything else as batches that are still to be encoded.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan).
+    pub fn pieces(
+        self: &Arc<Self>,
+        scan: Scan,
+        options: EncodeOptions,
+    ) -> Result<PieceReader, FileError> {
+        let Content::Ipc(index) = &self.content else {
+            let batches = self.scan(scan)?;
+            let schema = Arc::clone(&batches.schema);
+            return Ok(PieceReader { schema, source: Pieces::Batches(batches), failed: false });
+        };
+        let schema = self.projected_schema(scan.columns.as_deref())?;
+        let end = scan.rows.end.min(index.rows());
+        let rows = scan.rows.start.min(end)..end;
+        let (access, index) = (Arc::clone(&self.access), Arc::clone(index));
+        let columns = scan.columns;
+        let scan = IpcScan::new(access, index, columns.clone(), &schema, rows)?;
+        let pieces = IpcPieces::new(scan, Arc::clone(&schema), columns, options);
+        Ok(PieceReader { schema, source: Pieces::Ipc(Box::new(pieces)), failed: false })
+    }
+
+    /// Maps the file into memory, so that what is sent of it is never copied in this process.
+    /// Only for a file that nobody truncates or overwrites in place: a truncated mapping ends the
+    /// process. Files of formats that are decoded are left alone.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot map it.
+    pub fn map(&self) -> Result<(), FileError> {
+        match &self.content {
+            Content::Ipc(_) => self.access.map(),
+            Content::Parquet(_) => Ok(()),
+        }
+    }
+
     fn row_count(&self) -> u64 {
         match &self.content {
             Content::Ipc(index) => index.rows(),
@@ -162,6 +204,53 @@ impl DatasetFile {
         let projected = schema.project(columns);
         let projected = projected.map_err(|error| FileError::invalid(error.to_string()))?;
         Ok(Arc::new(projected))
+    }
+}
+
+/// Some rows of a scan.
+#[derive(Debug)]
+pub enum Piece {
+    /// Ready to be sent.
+    Message(Message),
+    /// Still to be encoded.
+    Batch(RecordBatch),
+}
+
+/// The rows of a scan in the form that costs least to send. Stops at once after an error.
+#[derive(Debug)]
+pub struct PieceReader {
+    schema: SchemaRef,
+    source: Pieces,
+    failed: bool,
+}
+
+#[derive(Debug)]
+enum Pieces {
+    Ipc(Box<IpcPieces>),
+    Batches(BatchReader),
+}
+
+impl PieceReader {
+    /// The schema of all rows. An [`Encoder`](flight_wire::Encoder) writes the message of it that
+    /// goes before the pieces.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+impl Iterator for PieceReader {
+    type Item = Result<Piece, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = match &mut self.source {
+            Pieces::Ipc(pieces) => pieces.next_piece().transpose(),
+            Pieces::Batches(batches) => batches.next().map(|batch| batch.map(Piece::Batch)),
+        };
+        self.failed = matches!(next, Some(Err(_)));
+        next
     }
 }
 

@@ -5,7 +5,8 @@
 //! it gives is right or an error. A file is read through the descriptor it was opened with, and
 //! never by name, so that a name which now means another file cannot mix two versions.
 //!
-//! * [`DatasetFile`] is an open and checked file; [`DatasetFile::scan`] reads rows of it;
+//! * [`DatasetFile`] is an open and checked file; [`DatasetFile::scan`] reads rows of it, and
+//!   [`DatasetFile::pieces`] gives them in the form that costs least to send;
 //! * [`BatchWriter`] writes batches to a new file;
 //! * [`Version`] tells two states of a file apart.
 
@@ -15,11 +16,12 @@ mod error;
 mod format;
 mod ipc;
 pub mod limits;
+mod map;
 mod parquet;
 mod version;
 mod write;
 
-pub use dataset::{BatchReader, DatasetFile, Scan};
+pub use dataset::{BatchReader, DatasetFile, Piece, PieceReader, Scan};
 pub use error::FileError;
 pub use format::{Codec, Format};
 pub use limits::ReadLimits;

@@ -91,7 +91,7 @@ impl Frame {
 }
 
 /// Bytes of a `FlightData` message with these fields and no descriptor.
-pub(crate) fn flight_data_bytes(header: usize, body: usize, app_metadata: usize) -> usize {
+pub fn flight_data_bytes(header: usize, body: usize, app_metadata: usize) -> usize {
     let metadata = if app_metadata == 0 { 0 } else { field_bytes(1, app_metadata) };
     let body = if body == 0 { 0 } else { field_bytes(2, body) };
     field_bytes(1, header) + metadata + body

@@ -23,7 +23,7 @@ mod receive;
 
 pub use checksum::Checksum;
 pub use decoder::{BatchDecoder, DecodeError, Decoded};
-pub use encoder::{Compression, EncodeError, EncodeOptions, Encoder, Kind, Message};
+pub use encoder::{Compression, EncodeError, EncodeOptions, Encoder, Kind, Message, even_rows};
 pub use frame::{Chunks, Frame};
 pub use limits::DecodeLimits;
 pub use logical::logical_bytes;

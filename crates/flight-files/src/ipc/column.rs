@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow_ipc::{Message, MetadataVersion};
-use arrow_schema::{DataType, Field, Schema, UnionMode};
+use arrow_schema::{DataType, Schema, UnionMode};
 
 /// The first column that uses the dictionary with this id.
 pub(super) fn of_dictionary(schema: &Schema, id: i64) -> Option<usize> {
@@ -20,56 +20,75 @@ pub(super) fn of_dictionary(schema: &Schema, id: i64) -> Option<usize> {
 /// The column that buffer number `index` of a record batch belongs to.
 pub(super) fn of_buffer(schema: &Schema, message: &Message<'_>, index: usize) -> Option<usize> {
     let batch = message.header_as_record_batch()?;
-    let variadic = batch.variadicBufferCounts().into_iter().flatten();
-    let mut layout = Layout { variadic, union_nulls: message.version() < MetadataVersion::V5 };
-    let mut end = 0usize;
+    let layout = Layout {
+        variadic: batch.variadicBufferCounts().into_iter().flatten().collect(),
+        union_nulls: message.version() < MetadataVersion::V5,
+    };
+    let mut place = Place::default();
     schema.fields().iter().position(|field| {
-        end = end.saturating_add(layout.buffers(field.data_type()));
-        index < end
+        place.pass(field.data_type(), &layout);
+        index < place.buffer
     })
 }
 
-/// How many buffers a column has: `Columnar.html#buffer-listing-for-each-layout` of the format.
-struct Layout<I> {
-    /// For each view column that is still to come, the number of its data buffers.
-    variadic: I,
+/// What a header says of how its columns are laid out, beside their types.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// For each view column, the number of its data buffers.
+    pub(super) variadic: Vec<i64>,
     /// Unions had a validity bitmap before metadata version V5.
-    union_nulls: bool,
+    pub(super) union_nulls: bool,
 }
 
-impl<I: Iterator<Item = i64>> Layout<I> {
-    fn buffers(&mut self, data_type: &DataType) -> usize {
-        match data_type {
-            DataType::Null => 0,
+/// Where in a header's lists a column begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) node: usize,
+    pub(super) buffer: usize,
+    pub(super) variadic: usize,
+}
+
+impl Place {
+    /// Goes past a column: `Columnar.html#buffer-listing-for-each-layout` of the format.
+    pub(super) fn pass(&mut self, data_type: &DataType, layout: &Layout) {
+        self.node += 1;
+        let own = match data_type {
+            DataType::Null | DataType::RunEndEncoded(..) => 0,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => 3,
             DataType::Utf8View | DataType::BinaryView => {
-                let data = self.variadic.next().and_then(|count| usize::try_from(count).ok());
-                data.unwrap_or(0).saturating_add(2)
+                let data = layout.variadic.get(self.variadic).copied().unwrap_or(0);
+                self.variadic += 1;
+                usize::try_from(data).unwrap_or(0).saturating_add(2)
             }
-            DataType::List(child) | DataType::LargeList(child) | DataType::Map(child, _) => {
-                self.of_children(2, [child.as_ref()])
-            }
-            DataType::ListView(child) | DataType::LargeListView(child) => {
-                self.of_children(3, [child.as_ref()])
-            }
-            DataType::FixedSizeList(child, _) => self.of_children(1, [child.as_ref()]),
-            DataType::Struct(children) => self.of_children(1, children.iter().map(AsRef::as_ref)),
-            DataType::RunEndEncoded(ends, values) => {
-                self.of_children(0, [ends.as_ref(), values.as_ref()])
-            }
-            DataType::Union(children, mode) => {
-                let own =
-                    1 + usize::from(self.union_nulls) + usize::from(*mode == UnionMode::Dense);
-                self.of_children(own, children.iter().map(|(_, child)| child.as_ref()))
+            DataType::List(_) | DataType::LargeList(_) | DataType::Map(..) => 2,
+            DataType::ListView(_) | DataType::LargeListView(_) => 3,
+            DataType::FixedSizeList(..) | DataType::Struct(_) => 1,
+            DataType::Union(_, mode) => {
+                1 + usize::from(layout.union_nulls) + usize::from(*mode == UnionMode::Dense)
             }
             // A validity bitmap and values, or a dictionary's keys.
             _ => 2,
+        };
+        self.buffer = self.buffer.saturating_add(own);
+        match data_type {
+            DataType::List(child)
+            | DataType::LargeList(child)
+            | DataType::ListView(child)
+            | DataType::LargeListView(child)
+            | DataType::FixedSizeList(child, _)
+            | DataType::Map(child, _) => self.pass(child.data_type(), layout),
+            DataType::Struct(children) => {
+                children.iter().for_each(|child| self.pass(child.data_type(), layout));
+            }
+            DataType::RunEndEncoded(ends, values) => {
+                self.pass(ends.data_type(), layout);
+                self.pass(values.data_type(), layout);
+            }
+            DataType::Union(children, _) => {
+                children.iter().for_each(|(_, child)| self.pass(child.data_type(), layout));
+            }
+            _ => {}
         }
-    }
-
-    fn of_children<'a>(&mut self, own: usize, of: impl IntoIterator<Item = &'a Field>) -> usize {
-        let children = of.into_iter().map(|child| self.buffers(child.data_type()));
-        children.fold(own, usize::saturating_add)
     }
 }
 

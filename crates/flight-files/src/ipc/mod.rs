@@ -1,13 +1,20 @@
 //! Arrow IPC: files (Feather V2) and streams, both read through one list of messages.
 //!
 //! A file lists its messages in a footer ([`mod@file`]), a stream has to be walked ([`stream`]); either
-//! gives an [`Index`], and [`scan::IpcScan`] reads rows by it. What a message may hold is checked by
-//! `flight-wire`'s guard; here every offset and length is checked before it is used.
+//! gives an [`Index`]. By it [`scan::IpcScan`] reads rows as batches, and [`pieces::IpcPieces`] gives
+//! them as messages of the file's own bytes.
+//! What a message may hold is checked by `flight-wire`'s guard; here every offset and length is checked before it is used.
 
+mod block;
 mod column;
+mod cut;
 mod file;
+mod header;
+mod pieces;
 mod scan;
 mod stream;
+
+use std::sync::atomic::AtomicBool;
 
 use arrow_ipc::{Message, MessageHeader};
 use arrow_schema::SchemaRef;
@@ -17,6 +24,7 @@ use crate::access::FileAccess;
 use crate::error::{FileError, within};
 use crate::limits::ReadLimits;
 
+pub(crate) use pieces::IpcPieces;
 pub(crate) use scan::IpcScan;
 
 /// Where a file's messages are, in the order in which they have to be read.
@@ -25,6 +33,8 @@ pub(crate) struct Index {
     pub(crate) schema: SchemaRef,
     schema_bytes: SchemaBytes,
     entries: Vec<Entry>,
+    /// For each entry whether all of it has passed a decoder.
+    checked: Vec<AtomicBool>,
     rows: u64,
     limits: DecodeLimits,
 }
@@ -91,10 +101,12 @@ impl Index {
     fn new(schema_bytes: SchemaBytes, limits: &ReadLimits) -> Result<Self, FileError> {
         let limits = limits.decode();
         let schema = schema_bytes.decoder(limits.clone())?.1;
-        Ok(Self { schema, schema_bytes, entries: Vec::new(), rows: 0, limits })
+        let (entries, checked) = (Vec::new(), Vec::new());
+        Ok(Self { schema, schema_bytes, entries, checked, rows: 0, limits })
     }
 
     fn append(&mut self, entries: Vec<Entry>, body_bytes_max: u64) -> Result<(), FileError> {
+        self.checked = entries.iter().map(|_| AtomicBool::new(false)).collect();
         self.entries = entries;
         for entry in &mut self.entries {
             within("the bytes of a message's body", entry.body_bytes, body_bytes_max)?;

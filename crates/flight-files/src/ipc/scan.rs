@@ -16,14 +16,15 @@ use crate::error::FileError;
 /// Reads the entries of an [`Index`] in their order and decodes what the asked rows need.
 #[derive(Debug)]
 pub(crate) struct IpcScan {
-    access: Arc<FileAccess>,
-    index: Arc<Index>,
+    pub(super) access: Arc<FileAccess>,
+    pub(super) index: Arc<Index>,
     decoder: BatchDecoder,
-    columns: Option<Vec<usize>>,
+    pub(super) columns: Option<Vec<usize>>,
     /// The next entry to look at, and the first that no asked row needs.
-    entries: Range<usize>,
-    rows: Range<u64>,
-    dictionaries: bool,
+    pub(super) entries: Range<usize>,
+    pub(super) rows: Range<u64>,
+    /// Whether an asked column has any.
+    pub(super) dictionaries: bool,
 }
 
 impl IpcScan {
@@ -49,81 +50,108 @@ impl IpcScan {
     /// The asked rows of the next batch that has any. After an error there is none.
     pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, FileError> {
         while let Some(at) = self.entries.next() {
-            let entry = self.index.entries[at];
-            match entry.kind {
-                EntryKind::Dictionary if !self.dictionaries => {}
-                EntryKind::Dictionary => {
-                    self.decode(entry)?;
-                }
-                EntryKind::Batch { first_row, rows } => {
-                    let Some(wanted) = entry.rows_in(&self.rows) else { continue };
-                    let Decoded::Batch(batch) = self.decode(entry)? else {
-                        return Err(FileError::Changed); // It was a batch when the file was opened.
-                    };
-                    if batch.num_rows() as u64 != rows {
-                        return Err(FileError::Changed);
-                    }
-                    let offset = (wanted.start - first_row) as usize;
-                    return Ok(Some(batch.slice(offset, (wanted.end - wanted.start) as usize)));
-                }
+            if let Some(batch) = self.read(self.index.entries[at])? {
+                return Ok(Some(batch));
             }
         }
         Ok(None)
     }
 
-    fn decode(&mut self, entry: Entry) -> Result<Decoded, FileError> {
-        let header = self.access.read(entry.header_offset, entry.header_bytes)?;
-        let body = self.access.read_aligned(entry.body_offset, entry.body_bytes)?;
-        self.decoder.decode(&header, &body).map_err(|error| {
-            let column = self.column_at_fault(&error, &header, &body);
-            let error = FileError::from(error);
-            match column {
-                Some(column) => error.in_column(self.index.schema.field(column).name()),
-                None => error,
+    /// Decodes the next entry, and gives the asked rows if it holds any.
+    pub(super) fn read(&mut self, entry: Entry) -> Result<Option<RecordBatch>, FileError> {
+        match entry.kind {
+            EntryKind::Dictionary if !self.dictionaries => Ok(None),
+            EntryKind::Dictionary => {
+                self.decode_entry(entry)?;
+                Ok(None)
             }
+            EntryKind::Batch { first_row, rows } => {
+                let Some(wanted) = entry.rows_in(&self.rows) else { return Ok(None) };
+                let Decoded::Batch(batch) = self.decode_entry(entry)? else {
+                    return Err(FileError::Changed); // It was a batch when the file was opened.
+                };
+                if batch.num_rows() as u64 != rows {
+                    return Err(FileError::Changed);
+                }
+                let offset = (wanted.start - first_row) as usize;
+                Ok(Some(batch.slice(offset, (wanted.end - wanted.start) as usize)))
+            }
+        }
+    }
+
+    fn decode_entry(&mut self, entry: Entry) -> Result<Decoded, FileError> {
+        let header = self.access.bytes_of(entry.header_offset, entry.header_bytes)?;
+        let body = self.access.bytes_of(entry.body_offset, entry.body_bytes)?;
+        self.decode(&header, &body)
+    }
+
+    /// Decodes a message of the file, validation on.
+    pub(super) fn decode(&mut self, header: &[u8], body: &Buffer) -> Result<Decoded, FileError> {
+        self.decoder.decode(header, body).map_err(|error| {
+            let all = 0..self.index.schema.fields().len();
+            let columns = self.columns.clone().unwrap_or_else(|| all.collect());
+            let index = Arc::clone(&self.index);
+            // The decoder that has the dictionaries. The scan ends here and needs it no more.
+            let make = || Ok(std::mem::replace(&mut self.decoder, index.decoder()?));
+            fault(&index.schema, error, header, body, columns, make)
         })
     }
+}
 
-    fn column_at_fault(
-        &mut self,
-        error: &DecodeError,
-        header: &[u8],
-        body: &Buffer,
-    ) -> Option<usize> {
+/// The error of a message that a decoder refused, with the column of `schema` that is at fault.
+/// `make` gives a decoder like the one that refused it.
+pub(super) fn fault(
+    schema: &Schema,
+    error: DecodeError,
+    header: &[u8],
+    body: &Buffer,
+    columns: impl IntoIterator<Item = usize>,
+    make: impl FnOnce() -> Result<BatchDecoder, FileError>,
+) -> FileError {
+    let column = || {
         let message = parse_message(header).ok()?;
         if let Some(dictionary) = message.header_as_dictionary_batch() {
-            return column::of_dictionary(&self.index.schema, dictionary.id());
+            return column::of_dictionary(schema, dictionary.id());
         }
-        match error {
+        match &error {
             DecodeError::Guard(
                 GuardError::Buffer { index, .. } | GuardError::Prefix { index, .. },
-            ) => column::of_buffer(&self.index.schema, &message, *index),
-            DecodeError::Malformed(_) | DecodeError::Panicked => self.try_columns(header, body),
+            ) => column::of_buffer(schema, &message, *index),
+            DecodeError::Malformed(_) | DecodeError::Panicked => {
+                try_columns(make().ok()?, header, body, columns)
+            }
             _ => None,
         }
+    };
+    let column = column();
+    let error = FileError::from(error);
+    match column {
+        Some(column) => error.in_column(schema.field(column).name()),
+        None => error,
     }
+}
 
-    /// Decodes a batch that failed once more, column by column, up to the one that fails alone.
-    fn try_columns(&mut self, header: &[u8], body: &Buffer) -> Option<usize> {
-        let all = || (0..self.index.schema.fields().len()).collect();
-        let columns = self.columns.clone().unwrap_or_else(all);
-        // The one that has the dictionaries. The scan ends here and needs it no more.
-        let mut decoder = std::mem::replace(&mut self.decoder, self.index.decoder().ok()?);
-        decoder = decoder.with_projection(Vec::new());
-        decoder.decode(header, body).ok()?; // What fails without columns is no column's fault.
-        for column in columns {
-            decoder = decoder.with_projection(vec![column]);
-            if decoder.decode(header, body).is_err() {
-                return Some(column);
-            }
+/// Decodes a batch that failed once more, column by column, up to the one that fails alone.
+fn try_columns(
+    decoder: BatchDecoder,
+    header: &[u8],
+    body: &Buffer,
+    columns: impl IntoIterator<Item = usize>,
+) -> Option<usize> {
+    let mut decoder = decoder.with_projection(Vec::new());
+    decoder.decode(header, body).ok()?; // What fails without columns is no column's fault.
+    for column in columns {
+        decoder = decoder.with_projection(vec![column]);
+        if decoder.decode(header, body).is_err() {
+            return Some(column);
         }
-        None
     }
+    None
 }
 
 impl Entry {
     /// The rows of `asked` that this entry holds, unless it holds none.
-    fn rows_in(&self, asked: &Range<u64>) -> Option<Range<u64>> {
+    pub(super) fn rows_in(&self, asked: &Range<u64>) -> Option<Range<u64>> {
         let EntryKind::Batch { first_row, rows } = self.kind else { return None };
         let start = first_row.max(asked.start);
         let end = (first_row + rows).min(asked.end);

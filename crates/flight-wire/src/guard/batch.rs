@@ -9,9 +9,10 @@ use crate::limits::DecodeLimits;
 /// BodyCompressionMethod).
 const STORED: i64 = -1;
 
+/// Everything that the header alone tells of a body of `body_bytes` bytes.
 pub(super) fn check(
     batch: &RecordBatch<'_>,
-    body: &[u8],
+    body_bytes: u64,
     limits: &DecodeLimits,
 ) -> Result<(), GuardError> {
     rows("the number of rows", batch.length(), limits)?;
@@ -30,7 +31,7 @@ pub(super) fn check(
             return Err(GuardError::Impossible { what, value: count });
         }
     }
-    buffers(batch, body, limits)
+    buffers(batch, body_bytes)
 }
 
 fn rows(what: &str, value: i64, limits: &DecodeLimits) -> Result<(), GuardError> {
@@ -40,32 +41,45 @@ fn rows(what: &str, value: i64, limits: &DecodeLimits) -> Result<(), GuardError>
     limit("rows", what, count, limits.rows)
 }
 
-fn buffers(batch: &RecordBatch<'_>, body: &[u8], limits: &DecodeLimits) -> Result<(), GuardError> {
-    let compressed = batch.compression().is_some();
-    let mut decompressed = 0u64;
+fn buffers(batch: &RecordBatch<'_>, body_bytes: u64) -> Result<(), GuardError> {
     let buffers = batch.buffers().map(|b| b.iter()).into_iter().flatten();
     for (index, buffer) in buffers.enumerate() {
         let (offset, length) = (buffer.offset(), buffer.length());
-        let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
-        let bytes = range
-            .and_then(|(offset, length)| Some(offset..offset.checked_add(length)?))
-            .and_then(|range| body.get(range));
-        let Some(bytes) = bytes else {
-            return Err(GuardError::Buffer { index, offset, length, body: body.len() as u64 });
-        };
-        if compressed && !bytes.is_empty() {
-            let Some(prefix) = bytes.first_chunk::<8>() else {
-                return Err(GuardError::Prefix { index, length });
-            };
-            let claim = i64::from_le_bytes(*prefix);
-            if claim < STORED {
-                let what = format!("the decompressed length of buffer {index}");
-                return Err(GuardError::Impossible { what, value: claim });
-            }
-            let claim = u64::try_from(claim).unwrap_or(bytes.len() as u64);
-            decompressed = decompressed.saturating_add(claim);
-            limit("batch_bytes", "the decompressed body", decompressed, limits.batch_bytes)?;
+        let range = u64::try_from(offset).ok().zip(u64::try_from(length).ok());
+        let end = range.and_then(|(offset, length)| offset.checked_add(length));
+        if end.is_none_or(|end| end > body_bytes) {
+            return Err(GuardError::Buffer { index, offset, length, body: body_bytes });
         }
+    }
+    Ok(())
+}
+
+/// What compressed buffers, which [`check`] found within `body`, claim to unpack to.
+pub(super) fn check_claims(
+    batch: &RecordBatch<'_>,
+    body: &[u8],
+    limits: &DecodeLimits,
+) -> Result<(), GuardError> {
+    if batch.compression().is_none() {
+        return Ok(());
+    }
+    let mut decompressed = 0u64;
+    let buffers = batch.buffers().map(|b| b.iter()).into_iter().flatten();
+    for (index, buffer) in buffers.enumerate().filter(|(_, buffer)| buffer.length() > 0) {
+        let bytes = usize::try_from(buffer.offset()).ok().and_then(|offset| body.get(offset..));
+        let prefix = bytes.and_then(|bytes| bytes.first_chunk::<8>());
+        let prefix = prefix.filter(|prefix| buffer.length() >= prefix.len() as i64);
+        let Some(prefix) = prefix else {
+            return Err(GuardError::Prefix { index, length: buffer.length() });
+        };
+        let claim = i64::from_le_bytes(*prefix);
+        if claim < STORED {
+            let what = format!("the decompressed length of buffer {index}");
+            return Err(GuardError::Impossible { what, value: claim });
+        }
+        let claim = u64::try_from(claim).unwrap_or(buffer.length().unsigned_abs());
+        decompressed = decompressed.saturating_add(claim);
+        limit("batch_bytes", "the decompressed body", decompressed, limits.batch_bytes)?;
     }
     Ok(())
 }

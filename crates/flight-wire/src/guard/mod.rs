@@ -64,6 +64,24 @@ pub fn check<'a>(
     body: &[u8],
     limits: &DecodeLimits,
 ) -> Result<Message<'a>, GuardError> {
+    let message = check_header(header, body.len() as u64, limits)?;
+    let dictionary = message.header_as_dictionary_batch().and_then(|d| d.data());
+    if let Some(batch) = dictionary.or_else(|| message.header_as_record_batch()) {
+        batch::check_claims(&batch, body, limits)?;
+    }
+    Ok(message)
+}
+
+/// The same for a body of which only the length is known: all but what compressed buffers claim.
+///
+/// # Errors
+///
+/// As [`check`], with that exception.
+pub fn check_header<'a>(
+    header: &'a [u8],
+    body_bytes: u64,
+    limits: &DecodeLimits,
+) -> Result<Message<'a>, GuardError> {
     let message = arrow_ipc::root_as_message(header).map_err(|e| {
         // Flatbuffer errors are traces of many lines; the first says what is wrong.
         GuardError::Header(e.to_string().lines().next().unwrap_or_default().to_owned())
@@ -78,11 +96,11 @@ pub fn check<'a>(
         }
         MessageHeader::DictionaryBatch => {
             let batch = message.header_as_dictionary_batch().and_then(|d| d.data());
-            batch::check(&batch.ok_or_else(|| empty("dictionary"))?, body, limits)?;
+            batch::check(&batch.ok_or_else(|| empty("dictionary"))?, body_bytes, limits)?;
         }
         MessageHeader::RecordBatch => {
             let batch = message.header_as_record_batch().ok_or_else(|| empty("record batch"))?;
-            batch::check(&batch, body, limits)?;
+            batch::check(&batch, body_bytes, limits)?;
         }
         other => {
             let name = other.variant_name().unwrap_or("an unknown kind of message");

@@ -1,0 +1,242 @@
+//! Rows of an IPC file or stream as messages, made of the file's own bytes.
+//!
+//! A stored batch that is asked for whole and fits goes out as it is, header and body; of others
+//! parts are [`cut`](super::cut). Everything else is decoded and left to the encoder: dictionaries,
+//! since a stream may not extend them as a file does; compressed blocks that are not asked for in
+//! that form; and what was written before Arrow 1.0.
+//!
+//! A block is decoded once in the life of an open file, with validation on, to find what is wrong
+//! with it; it is sent without being decoded from then on.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
+use arrow_schema::SchemaRef;
+use flight_wire::frame::flight_data_bytes;
+use flight_wire::guard;
+use flight_wire::limits::PROTOBUF_BYTES_MAX;
+use flight_wire::{
+    BatchDecoder, Compression, Decoded, EncodeOptions, Encoder, Kind, Message, even_rows,
+};
+
+use super::block::{Block, Body};
+use super::cut::{Stop, cut};
+use super::scan::{IpcScan, fault};
+use super::{Entry, EntryKind};
+use crate::dataset::Piece;
+use crate::error::{FileError, within};
+use crate::limits::BLOCK_BYTES_HELD;
+
+/// A scan whose rows are wanted as messages.
+#[derive(Debug)]
+pub(crate) struct IpcPieces {
+    scan: IpcScan,
+    /// With the asked columns only.
+    schema: SchemaRef,
+    columns: Vec<usize>,
+    options: EncodeOptions,
+    current: Option<Current>,
+    /// Decodes what is cut from blocks that are not checked yet.
+    checker: Option<BatchDecoder>,
+}
+
+/// A block that is being cut.
+#[derive(Debug)]
+struct Current {
+    at: usize,
+    block: Block,
+    /// All of the body; `None` where its parts are read as they are needed.
+    body: Option<Buffer>,
+    /// Rows of the block that are still to come.
+    rows: Range<u64>,
+    /// Rows of a message.
+    step: usize,
+    /// Whether all of it passes a decoder while it is sent.
+    covers: bool,
+}
+
+impl IpcPieces {
+    pub(crate) fn new(
+        scan: IpcScan,
+        schema: SchemaRef,
+        columns: Option<Vec<usize>>,
+        options: EncodeOptions,
+    ) -> Self {
+        let columns = columns.unwrap_or_else(|| (0..schema.fields().len()).collect());
+        Self { scan, schema, columns, options, current: None, checker: None }
+    }
+
+    /// The next rows. After an error there is none.
+    pub(crate) fn next_piece(&mut self) -> Result<Option<Piece>, FileError> {
+        loop {
+            if let Some(mut current) = self.current.take() {
+                let message = self.cut_next(&mut current)?;
+                if current.rows.is_empty() {
+                    let checked = &self.scan.index.checked[current.at];
+                    checked.fetch_or(current.covers, Ordering::Relaxed);
+                } else {
+                    self.current = Some(current);
+                }
+                return Ok(Some(Piece::Message(message)));
+            }
+            let Some(at) = self.scan.entries.next() else { return Ok(None) };
+            let entry = self.scan.index.entries[at];
+            if let EntryKind::Batch { first_row, .. } = entry.kind
+                && !self.scan.dictionaries
+            {
+                let Some(wanted) = entry.rows_in(&self.scan.rows) else { continue };
+                let rows = wanted.start - first_row..wanted.end - first_row;
+                let header = self.scan.access.bytes_of(entry.header_offset, entry.header_bytes)?;
+                if let Some(piece) = self.begin(at, entry, &header, rows)? {
+                    return Ok(Some(piece));
+                }
+                if self.current.is_some() {
+                    continue;
+                }
+            }
+            if let Some(batch) = self.scan.read(entry)? {
+                return Ok(Some(Piece::Batch(batch)));
+            }
+        }
+    }
+
+    /// Begins a block: gives all of it if it can go out as it is, or notes how it is to be cut, or
+    /// does neither for one that has to be decoded.
+    fn begin(
+        &mut self,
+        at: usize,
+        entry: Entry,
+        header: &Buffer,
+        rows: Range<u64>,
+    ) -> Result<Option<Piece>, FileError> {
+        let EntryKind::Batch { rows: stored, .. } = entry.kind else { return Ok(None) };
+        let index = &self.scan.index;
+        let Ok(message) = guard::check_header(header, entry.body_bytes, &index.limits) else {
+            return Ok(None); // The decoder says what is wrong, and in which column.
+        };
+        let Some(block) = Block::of(&message, &index.schema) else { return Ok(None) };
+        if message.header_as_record_batch().map(|batch| batch.length().unsigned_abs())
+            != Some(stored)
+        {
+            return Err(FileError::Changed);
+        }
+        if block.compression != asked_compression(self.options.compression) {
+            return Ok(None);
+        }
+        let all_rows = rows == (0..stored);
+        let all = all_rows && self.scan.columns.is_none();
+        let checked = index.checked[at].load(Ordering::Relaxed);
+        let bytes = flight_data_bytes(header.len(), entry.body_bytes as usize, 0);
+        let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
+        if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
+            let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
+            if !checked {
+                self.scan.decode(header, &body)?;
+                self.scan.index.checked[at].store(true, Ordering::Relaxed);
+            }
+            let kind = Kind::Batch { rows: stored as usize };
+            let (header, body_bytes) = (header.clone(), body.len());
+            return Ok(Some(Piece::Message(Message {
+                kind,
+                header,
+                body: vec![body],
+                body_bytes,
+            })));
+        }
+        if block.compression.is_some() {
+            return Ok(None);
+        }
+        let bytes = block.bytes_of(&self.columns) as f64 * (rows.end - rows.start) as f64
+            / stored.max(1) as f64;
+        let pieces = (bytes as usize).div_ceil(self.options.message_bytes_max);
+        let step = even_rows((rows.end - rows.start) as usize, pieces);
+        let held = self.scan.columns.is_none()
+            && entry.body_bytes <= BLOCK_BYTES_HELD
+            && !self.scan.access.is_mapped();
+        let body = match held {
+            true => Some(self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?),
+            false => None,
+        };
+        let covers = all && !checked;
+        self.current =
+            Some(Current { at, block, body, rows, step: step.min(rows_max as usize), covers });
+        Ok(None)
+    }
+
+    /// The next message of the block that is being cut.
+    fn cut_next(&mut self, current: &mut Current) -> Result<Message, FileError> {
+        let left = (current.rows.end - current.rows.start) as usize;
+        let mut rows = current.step.min(left);
+        let message = loop {
+            let end = current.rows.start + rows as u64;
+            match self.cut_rows(current, current.rows.start..end) {
+                Ok(message) => break message,
+                // Its rows are longer than most; a single row goes out however long it is.
+                Err(Stop::TooLarge) if rows > 1 => rows = even_rows(rows, 2),
+                Err(Stop::TooLarge) => {
+                    let bytes = current.block.bytes_of(&self.columns);
+                    within("the bytes of one row", bytes, PROTOBUF_BYTES_MAX as u64)?;
+                    return Err(FileError::not_supported(format!(
+                        "one row takes more than the {PROTOBUF_BYTES_MAX} bytes that a gRPC message can hold"
+                    )));
+                }
+                Err(Stop::File(error)) => return Err(error),
+            }
+        };
+        self.scan.access.check_unchanged()?;
+        if !self.scan.index.checked[current.at].load(Ordering::Relaxed) {
+            self.check(&message)?;
+        }
+        current.rows.start += rows as u64;
+        Ok(message)
+    }
+
+    fn cut_rows(&self, current: &Current, rows: Range<u64>) -> Result<Message, Stop> {
+        let single = rows.end - rows.start == 1;
+        let max = if single { PROTOBUF_BYTES_MAX } else { self.options.message_bytes_max };
+        let entry = self.scan.index.entries[current.at];
+        let body = match &current.body {
+            Some(body) => Body::Memory(body.clone()),
+            None => Body::Disk { access: &self.scan.access, offset: entry.body_offset },
+        };
+        let schema = &self.scan.index.schema;
+        let message = cut(&current.block, &body, schema, &self.columns, rows, max)?;
+        let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
+        if bytes > max { Err(Stop::TooLarge) } else { Ok(message) }
+    }
+
+    /// Decodes what was cut, to find what is wrong with it.
+    fn check(&mut self, message: &Message) -> Result<(), FileError> {
+        let make = || {
+            let mut decoder = BatchDecoder::new(self.scan.index.limits.clone());
+            let encoder = Encoder::new(&self.schema, EncodeOptions::default());
+            let encoder = encoder.map_err(|error| FileError::not_supported(error.to_string()))?;
+            decoder.decode(&encoder.schema().header, &Buffer::default())?;
+            Ok::<_, FileError>(decoder)
+        };
+        let decoder = match &mut self.checker {
+            Some(decoder) => decoder,
+            none => none.insert(make()?),
+        };
+        let body: Buffer =
+            message.body.iter().flat_map(|piece| piece.as_slice()).copied().collect();
+        match decoder.decode(&message.header, &body) {
+            Ok(Decoded::Batch(_)) => Ok(()),
+            Ok(_) => Err(FileError::Changed),
+            Err(error) => {
+                let columns = 0..self.schema.fields().len();
+                Err(fault(&self.schema, error, &message.header, &body, columns, make))
+            }
+        }
+    }
+}
+
+fn asked_compression(compression: Compression) -> Option<CompressionType> {
+    match compression {
+        Compression::None => None,
+        Compression::Lz4 => Some(CompressionType::LZ4_FRAME),
+        Compression::Zstd => Some(CompressionType::ZSTD),
+    }
+}
