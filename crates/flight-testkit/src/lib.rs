@@ -21,3 +21,9 @@ pub use process::{ServerCommand, ServerProcess, program};
 pub fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
+
+/// `cases` of a property, times the environment variable `FLIGHT_CASES` for the long tests.
+pub fn cases(cases: u64) -> u64 {
+    let times = std::env::var("FLIGHT_CASES").ok().and_then(|times| times.parse().ok());
+    cases * times.unwrap_or(1)
+}

@@ -11,5 +11,6 @@ mod damage;
 mod dictionaries;
 mod handmade;
 mod parquet_pages;
+mod pieces;
 mod round_trip;
 mod support;

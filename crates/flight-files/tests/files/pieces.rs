@@ -1,0 +1,270 @@
+//! What is cut out of Arrow IPC files without decoding them is what a decoding scan reads.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use flight_files::{DatasetFile, FileError, Format, Piece, Scan};
+use flight_testkit::{batches, corpus, rng, schemas};
+use flight_wire::frame::flight_data_bytes;
+use flight_wire::{BatchDecoder, Compression, DecodeLimits, Decoded, EncodeOptions, Encoder};
+use rand::RngExt;
+
+use crate::support::{assert_same_rows, open, scan, stream_of};
+
+/// A file of these batches as another program writes it.
+fn file_of(schema: &SchemaRef, sent: &[RecordBatch], codec: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), schema, options).unwrap();
+    for batch in sent {
+        writer.write(batch).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// What a peer reads of the pieces, and how many of them had to be encoded.
+fn received(
+    dataset: &Arc<DatasetFile>,
+    asked: &Scan,
+    options: &EncodeOptions,
+) -> Result<(Vec<RecordBatch>, usize), FileError> {
+    let pieces = dataset.pieces(asked.clone(), options.clone())?;
+    let mut encoder = Encoder::new(pieces.schema(), options.clone()).unwrap();
+    let mut decoder = BatchDecoder::new(DecodeLimits::default());
+    decoder.decode(&encoder.schema().header, &Buffer::default()).unwrap();
+    let (mut found, mut encoded) = (Vec::new(), 0);
+    for piece in pieces {
+        let messages = match piece? {
+            Piece::Message(message) => {
+                let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
+                let body: usize = message.body.iter().map(Buffer::len).sum();
+                assert_eq!(body, message.body_bytes);
+                let rows = arrow_ipc::root_as_message(&message.header).unwrap();
+                let rows = rows.header_as_record_batch().unwrap().length();
+                assert!(bytes <= options.message_bytes_max || rows <= 1, "{bytes} bytes");
+                vec![message]
+            }
+            Piece::Batch(batch) => {
+                encoded += 1;
+                encoder.encode(&batch).unwrap()
+            }
+        };
+        for message in messages {
+            let body: Buffer = message.body.iter().flat_map(|b| b.as_slice()).copied().collect();
+            if let Decoded::Batch(batch) = decoder.decode(&message.header, &body).unwrap() {
+                let most = options.batch_rows_max.unwrap_or(usize::MAX);
+                assert!((1..=most).contains(&batch.num_rows()), "{} rows", batch.num_rows());
+                found.push(batch);
+            }
+        }
+    }
+    Ok((found, encoded))
+}
+
+/// The pieces, the first time and once their blocks are known to be sound, are what a scan reads.
+fn check(dataset: &Arc<DatasetFile>, asked: &Scan, options: &EncodeOptions) -> usize {
+    let what = format!("{asked:?}, {options:?}");
+    let expected = scan(dataset, asked.clone()).unwrap();
+    let mut encoded = 0;
+    for _ in 0..2 {
+        let found = received(dataset, asked, options).unwrap();
+        assert_same_rows(&expected, &found.0, &what);
+        encoded = found.1;
+    }
+    encoded
+}
+
+fn at_most(message_bytes_max: usize) -> EncodeOptions {
+    EncodeOptions { message_bytes_max, ..EncodeOptions::default() }
+}
+
+fn without_dictionaries(fields: Vec<Field>) -> SchemaRef {
+    let plain = |field: &Field| {
+        let schema = Schema::new(vec![field.clone()]);
+        let all = schema.flattened_fields();
+        !all.iter().any(|field| matches!(field.data_type(), DataType::Dictionary(..)))
+    };
+    Arc::new(Schema::new(fields.into_iter().filter(plain).collect::<Vec<_>>()))
+}
+
+#[test]
+fn every_type_is_cut_without_being_decoded() {
+    let mut rng = rng(1);
+    let schema = without_dictionaries(schemas::every_field());
+    let sent = batches::stream_of(&mut rng, &schema, &[300, 1, 0, 700]);
+    for mapped in [false, true] {
+        let dataset = open(&file_of(&schema, &sent, None), Format::Feather).unwrap();
+        if mapped {
+            dataset.map().unwrap();
+        }
+        for max in [1, 20_000, 64 << 20] {
+            assert_eq!(check(&dataset, &Scan::all(), &at_most(max)), 0, "{max}");
+        }
+        for column in 0..schema.fields().len() {
+            let asked = Scan { columns: Some(vec![column]), rows: 3..901, ..Scan::all() };
+            assert_eq!(check(&dataset, &asked, &at_most(2_000)), 0, "column {column}");
+        }
+        let stream = open(&stream_of(&schema, &sent), Format::Stream).unwrap();
+        assert_eq!(check(&stream, &Scan::all(), &at_most(20_000)), 0);
+    }
+}
+
+#[test]
+fn any_part_of_any_file_is_what_a_scan_reads() {
+    for seed in 0..flight_testkit::cases(60) {
+        let mut rng = rng(seed);
+        let schema = schemas::any_schema(&mut rng);
+        let sent = batches::stream_of(&mut rng, &schema, &[40, 0, 1, 130]);
+        let codec = [None, None, Some(CompressionType::LZ4_FRAME)][rng.random_range(0..3)];
+        let dataset = open(&file_of(&schema, &sent, codec), Format::Feather).unwrap();
+        if rng.random_bool(0.5) {
+            dataset.map().unwrap();
+        }
+        for _ in 0..6 {
+            let count = schema.fields().len();
+            let picked = (0..rng.random_range(0..4)).map(|_| rng.random_range(0..count.max(1)));
+            let picked: Vec<_> = picked.filter(|_| count > 0).collect();
+            let start = rng.random_range(0..170);
+            let options = EncodeOptions {
+                message_bytes_max: rng.random_range(1..30_000),
+                batch_rows_max: rng.random_bool(0.3).then(|| rng.random_range(1..50)),
+                compression: match rng.random_bool(0.2) {
+                    true => Compression::Lz4,
+                    false => Compression::None,
+                },
+            };
+            let asked = Scan {
+                columns: rng.random_bool(0.5).then_some(picked),
+                rows: start..start + rng.random_range(0..170),
+                batch_rows: None,
+            };
+            check(&dataset, &asked, &options);
+        }
+    }
+}
+
+#[test]
+fn whole_batches_are_the_bytes_of_the_file() {
+    let mut rng = rng(3);
+    let schema = without_dictionaries(schemas::flat_fields());
+    let sent = batches::stream_of(&mut rng, &schema, &[200, 200]);
+    for (codec, asked) in [
+        (None, Compression::None),
+        (Some(CompressionType::LZ4_FRAME), Compression::Lz4),
+        (Some(CompressionType::ZSTD), Compression::Zstd),
+    ] {
+        let bytes = file_of(&schema, &sent, codec);
+        let dataset = open(&bytes, Format::Feather).unwrap();
+        let options = EncodeOptions { compression: asked, ..EncodeOptions::default() };
+        let pieces: Vec<_> = dataset.pieces(Scan::all(), options).unwrap().collect();
+        assert_eq!(pieces.len(), 2);
+        for piece in pieces {
+            let Piece::Message(message) = piece.unwrap() else { panic!("{codec:?}: encoded") };
+            let [body] = &message.body[..] else { panic!("{codec:?}: not in one piece") };
+            for part in [message.header.as_slice(), body.as_slice()] {
+                assert!(bytes.windows(part.len()).any(|bytes| bytes == part), "{codec:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_blocks_are_unpacked_unless_their_codec_is_asked_for() {
+    let mut rng = rng(4);
+    let schema = without_dictionaries(schemas::flat_fields());
+    let sent = batches::stream_of(&mut rng, &schema, &[200, 200]);
+    let bytes = file_of(&schema, &sent, Some(CompressionType::ZSTD));
+    let dataset = open(&bytes, Format::Feather).unwrap();
+    let lz4 = EncodeOptions { compression: Compression::Lz4, ..EncodeOptions::default() };
+    for options in [EncodeOptions::default(), lz4] {
+        assert_eq!(check(&dataset, &Scan::all(), &options), 2);
+    }
+}
+
+/// A file with one text column of these lengths, in one block.
+fn texts(lengths: &[usize]) -> Vec<u8> {
+    let field = Field::new("text", DataType::Utf8, false);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let texts = lengths.iter().map(|length| "x".repeat(*length));
+    let array = arrow_array::StringArray::from_iter_values(texts);
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(array)]).unwrap();
+    file_of(&schema, &[batch], None)
+}
+
+/// Changes the bytes at `at` from the end of the first occurrence of `pattern`.
+fn damaged(mut bytes: Vec<u8>, pattern: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(pattern.len()).position(|bytes| bytes == pattern).unwrap();
+    bytes[at..at + to.len()].copy_from_slice(to);
+    bytes
+}
+
+#[test]
+fn what_is_wrong_with_a_block_is_found_whatever_part_is_asked_for() {
+    let sound = texts(&[5, 5, 5, 5]);
+    let offsets: Vec<u8> = [0i32, 5, 10, 15, 20].iter().flat_map(|o| o.to_le_bytes()).collect();
+    let moved = |values: [i32; 5]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|o| o.to_le_bytes()).collect();
+        damaged(sound.clone(), &offsets, &bytes)
+    };
+    let cases = [
+        ("text that is no UTF-8", damaged(sound.clone(), b"xxxxx", &[0xFF; 5])),
+        ("offsets that run backwards", moved([0, 5, 3, 15, 20])),
+        ("a first offset that is negative", moved([-5, 5, 10, 15, 20])),
+        ("a last offset past the data", moved([0, 5, 10, 15, 2_000])),
+    ];
+    for (what, bytes) in cases {
+        for (rows, max) in [(0..u64::MAX, 1 << 20), (0..4, 1), (0..3, 1 << 20)] {
+            let dataset = open(&bytes, Format::Feather).unwrap();
+            let asked = Scan { rows, ..Scan::all() };
+            // Row 3 alone holds the last fault: rows that do not are right without it.
+            if what.contains("last") && asked.rows == (0..3) {
+                continue;
+            }
+            let errors = (0..2).map(|_| received(&dataset, &asked, &at_most(max)).unwrap_err());
+            for error in errors {
+                let FileError::Damaged { column, .. } = &error else { panic!("{what}: {error}") };
+                assert_eq!(column.as_deref(), Some("text"), "{what}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_that_is_longer_than_the_limit_goes_out_alone() {
+    let dataset = open(&texts(&[10, 10, 50_000, 10, 10]), Format::Feather).unwrap();
+    let options = at_most(1_000);
+    check(&dataset, &Scan::all(), &options);
+    let (found, _) = received(&dataset, &Scan::all(), &options).unwrap();
+    let rows: Vec<_> = found.iter().map(RecordBatch::num_rows).collect();
+    assert!(rows.contains(&1), "{rows:?}");
+}
+
+#[test]
+fn public_files_are_cut_as_they_are_read() {
+    let Some(corpus) = corpus("public_files_are_cut_as_they_are_read") else { return };
+    let golden = corpus.join("arrow-testing/arrow-ipc-stream/integration");
+    let mut count = 0;
+    for folder in std::fs::read_dir(golden).unwrap() {
+        for path in std::fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = path.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "arrow_file") {
+                continue;
+            }
+            let Ok(dataset) = open(&std::fs::read(&path).unwrap(), Format::Feather) else {
+                continue;
+            };
+            let Ok(expected) = scan(&dataset, Scan::all()) else { continue };
+            let rows = dataset.rows().unwrap();
+            let parts: [Range<u64>; 3] = [0..rows, 1.min(rows)..rows, 0..rows / 2];
+            for (rows, max) in parts.into_iter().flat_map(|r| [(r.clone(), 1 << 20), (r, 64)]) {
+                check(&dataset, &Scan { rows, ..Scan::all() }, &at_most(max));
+            }
+            count += usize::from(!expected.is_empty());
+        }
+    }
+    assert!(count > 20, "{count} files");
+}
