@@ -29,6 +29,10 @@ use crate::upload::{self, Begun, UploadRequest};
 pub struct StoreOptions {
     /// Nothing in the folder is touched, `.flight` included.
     pub read_only: bool,
+    /// Every Arrow IPC file is mapped into memory, and not only those that this folder's uploads
+    /// wrote: a promise that files are only ever replaced by rename. One that is truncated while it
+    /// is mapped ends the process.
+    pub map_files: bool,
     /// Bounds on what files may claim.
     pub limits: ReadLimits,
 }
@@ -44,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) root: Root,
     pub(crate) catalogue: Catalogue,
     pub(crate) limits: ReadLimits,
+    map_files: bool,
     /// `None` in a store that is read-only.
     pub(crate) writing: Option<Writing>,
     pub(crate) told: Mutex<Told>,
@@ -77,6 +82,7 @@ impl Store {
             root,
             catalogue: Catalogue::default(),
             limits: options.limits,
+            map_files: options.map_files,
             writing,
             told: Mutex::default(),
         };
@@ -184,6 +190,12 @@ impl Shared {
         opened.map(|file| (stamp, Arc::new(file)))
     }
 
+    /// Whether an upload wrote the file as it is now. Such a file is only ever replaced by rename.
+    fn is_ours(&self, path: &DatasetName, file: &DatasetFile) -> bool {
+        let entry = self.writing.as_ref().and_then(|writing| writing.entries.read(path.as_str()));
+        entry.and_then(|entry| entry.effective_at(file.version())).is_some()
+    }
+
     /// Opens the file at `path` in a state that it had before and after.
     pub(crate) fn open_settled(
         &self,
@@ -201,6 +213,12 @@ impl Shared {
                 return Err(StoreError::not_found(name));
             };
             let opened = DatasetFile::open(file, format, &self.limits);
+            if let Ok(file) = &opened
+                && (self.map_files || self.is_ours(path, file))
+                && let Err(error) = file.map()
+            {
+                tracing::debug!(dataset = %path, %error, "not mapped; it is read instead");
+            }
             let found = self.root.look(path.as_str());
             match found.map_err(StoreError::io(name, "looking for its file"))? {
                 Found::File(now) if now == stamp => return Ok(Settled { epoch, stamp, opened }),

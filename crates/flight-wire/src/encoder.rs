@@ -220,7 +220,10 @@ fn flight_bytes(message: &Message) -> usize {
 /// Rows of each of `pieces` pieces of `rows` rows, on the border of a bitmap's word where the
 /// pieces are larger than that.
 pub fn even_rows(rows: usize, pieces: usize) -> usize {
-    let each = rows.div_ceil(pieces.max(1));
+    if pieces <= 1 {
+        return rows.max(1);
+    }
+    let each = rows.div_ceil(pieces);
     if each <= SPLIT_ROWS { each.max(1) } else { each / SPLIT_ROWS * SPLIT_ROWS }
 }
 

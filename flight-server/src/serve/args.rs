@@ -32,6 +32,13 @@ pub struct Args {
     #[arg(long, env = "FLIGHT_SERVER_READ_ONLY")]
     pub read_only: bool,
 
+    /// Map Arrow files into memory instead of reading them, so that serving them copies nothing.
+    ///
+    /// A promise that files below --data are only ever replaced by rename: a mapped file that is
+    /// truncated ends the server. Files that were uploaded are always mapped.
+    #[arg(long, env = "FLIGHT_SERVER_MAP_FILES")]
+    pub map_files: bool,
+
     /// How often the folder is scanned for new, changed and removed files.
     ///
     /// A change to a known file is seen at once when the file is asked for; the scan finds the rest.

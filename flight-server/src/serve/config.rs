@@ -16,6 +16,7 @@ use super::args::{Args, Ready};
 pub struct Config {
     pub data: PathBuf,
     pub read_only: bool,
+    pub map_files: bool,
     pub listen: Vec<Endpoint>,
     pub rescan: Duration,
     pub perf: bool,
@@ -95,6 +96,7 @@ impl TryFrom<Args> for Config {
         Ok(Self {
             data: args.data,
             read_only: args.read_only,
+            map_files: args.map_files,
             listen: listen(args.listen, tls.is_some())?,
             rescan: args.rescan,
             perf: args.perf,

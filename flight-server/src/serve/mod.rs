@@ -38,7 +38,11 @@ pub fn run(config: Config) -> anyhow::Result<()> {
 
 async fn serve(config: Config) -> anyhow::Result<()> {
     let tls = start::tls(&config)?;
-    let options = StoreOptions { read_only: config.read_only, ..StoreOptions::default() };
+    let options = StoreOptions {
+        read_only: config.read_only,
+        map_files: config.map_files,
+        ..StoreOptions::default()
+    };
     let data = config.data.clone();
     let store = tokio::task::spawn_blocking(move || Store::open(&data, options)).await?;
     let store = store.with_context(|| format!("--data {}", config.data.display()))?;

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, Ticket};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use flight_files::Piece;
 use flight_sample::{Size, perf4};
 use flight_wire::EncodeOptions;
 use flight_wire::limits::{ENDPOINTS_MAX, SEND_MESSAGE_BYTES_MAX};
@@ -69,7 +70,7 @@ pub(super) fn frames(ticket: &[u8]) -> Result<Frames, Status> {
     let batches = std::iter::from_fn(move || {
         let rows = rows.min(left);
         left -= rows;
-        (rows > 0).then(|| Ok(batch.slice(0, rows as usize)))
+        (rows > 0).then(|| Ok(Piece::Batch(batch.slice(0, rows as usize))))
     });
     let options =
         EncodeOptions { message_bytes_max: SEND_MESSAGE_BYTES_MAX, ..EncodeOptions::default() };

@@ -1,9 +1,9 @@
-//! Batches turned into frames, ahead of the socket, and handed to it.
+//! Rows turned into frames, ahead of the socket, and handed to it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use flight_files::Piece;
 use flight_net::FrameSender;
 use flight_net::server::CallContext;
 use flight_wire::{Checksum, EncodeOptions, Encoder, Frame, Kind, Message};
@@ -16,12 +16,12 @@ use super::status::{IntoStatus, trailers};
 /// reader for each would cost more than they carry.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// Where a stream's batches come from.
-pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Status>> + Send>;
+/// Where a stream's rows come from.
+pub(super) type Pieces = Box<dyn Iterator<Item = Result<Piece, Status>> + Send>;
 
 /// A stream's frames, made one group at a time.
 pub(super) struct Frames {
-    batches: Batches,
+    pieces: Pieces,
     encoder: Encoder,
     checksum: bool,
     /// Encoded and not yet in a group; the schema at first.
@@ -36,14 +36,14 @@ impl Frames {
     /// `UNIMPLEMENTED` for a schema that Arrow IPC cannot carry.
     pub(super) fn new(
         schema: &arrow_schema::Schema,
-        batches: Batches,
+        pieces: Pieces,
         options: EncodeOptions,
         checksum: bool,
     ) -> Result<Self, Status> {
         let encoder = Encoder::new(schema, options).map_err(IntoStatus::into_status)?;
-        // The schema is sent at once, before the first batch is read: it comes even with no rows.
+        // The schema is sent at once, before the first row is read: it comes even with no rows.
         let ready = [encoder.schema()].into();
-        Ok(Self { batches, encoder, checksum, ready, counted: (0, 0) })
+        Ok(Self { pieces, encoder, checksum, ready, counted: (0, 0) })
     }
 
     /// The next group of messages; `None` after the last. Blocks on the disk.
@@ -59,9 +59,14 @@ impl Frames {
                 }
                 continue;
             }
-            let Some(batch) = self.batches.next() else { break };
-            let messages = self.encoder.encode(&batch?).map_err(IntoStatus::into_status)?;
-            self.ready.extend(messages);
+            let Some(piece) = self.pieces.next() else { break };
+            match piece? {
+                Piece::Message(message) => self.ready.push_back(message),
+                Piece::Batch(batch) => {
+                    let messages = self.encoder.encode(&batch).map_err(IntoStatus::into_status)?;
+                    self.ready.extend(messages);
+                }
+            }
         }
         Ok((frame.bytes() > 0).then_some(frame))
     }

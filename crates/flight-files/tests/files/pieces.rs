@@ -185,6 +185,16 @@ fn compressed_blocks_are_unpacked_unless_their_codec_is_asked_for() {
     }
 }
 
+#[test]
+fn rows_that_fit_one_message_are_not_split() {
+    let schema = without_dictionaries(schemas::flat_fields());
+    let sent = batches::stream_of(&mut rng(5), &schema, &[300]);
+    let dataset = open(&file_of(&schema, &sent, None), Format::Feather).unwrap();
+    let asked = Scan { columns: Some(vec![3, 1]), rows: 7..207, batch_rows: None };
+    let (found, _) = received(&dataset, &asked, &at_most(1 << 20)).unwrap();
+    assert_eq!(found.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [200]);
+}
+
 /// A file with one text column of these lengths, in one block.
 fn texts(lengths: &[usize]) -> Vec<u8> {
     let field = Field::new("text", DataType::Utf8, false);

@@ -94,8 +94,8 @@ fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
         batch_rows: options.batch_rows_max,
     };
     let named = move |error| status::of_file(&name, &error);
-    let batches = part.file.scan(scan).map_err(&named)?;
-    let schema = Arc::clone(batches.schema());
-    let batches = batches.map(move |batch| batch.map_err(&named));
-    Frames::new(&schema, Box::new(batches), options, ticket.checksum.is_some())
+    let pieces = part.file.pieces(scan, options.clone()).map_err(&named)?;
+    let schema = Arc::clone(pieces.schema());
+    let pieces = pieces.map(move |piece| piece.map_err(&named));
+    Frames::new(&schema, Box::new(pieces), options, ticket.checksum.is_some())
 }
