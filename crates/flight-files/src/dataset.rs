@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use flight_wire::{EncodeOptions, Message};
 
 use crate::access::FileAccess;
@@ -26,6 +27,7 @@ pub struct DatasetFile {
     access: Arc<FileAccess>,
     content: Content,
     version: Version,
+    schema_message: OnceLock<Bytes>,
 }
 
 #[derive(Debug)]
@@ -79,7 +81,7 @@ impl DatasetFile {
             }
         };
         let version = Version::of(&access, &digest);
-        Ok(Self { access, content, version })
+        Ok(Self { access, content, version, schema_message: OnceLock::new() })
     }
 
     /// Exactly the schema that a scan of all columns yields, metadata included.
@@ -88,6 +90,12 @@ impl DatasetFile {
             Content::Ipc(index) => &index.schema,
             Content::Parquet(file) => file.schema(),
         }
+    }
+
+    /// The schema as FlightInfo carries it, made once; empty if the IPC format cannot carry it.
+    pub fn schema_message(&self) -> &Bytes {
+        self.schema_message
+            .get_or_init(|| flight_wire::schema_message(self.schema()).unwrap_or_default())
     }
 
     /// How many rows there are; `None` when only reading everything could tell.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_schema::SchemaRef;
+use bytes::Bytes;
 use flight_files::{DatasetFile, Format, Version};
 
 use crate::extension;
@@ -25,6 +26,8 @@ pub struct DatasetInfo {
     pub format: Format,
     /// Exactly what a full scan yields.
     pub schema: SchemaRef,
+    /// The same as an encapsulated IPC message; empty if the format cannot carry it.
+    pub schema_message: Bytes,
     /// Row count, or `None` where only reading everything could tell.
     pub rows: Option<u64>,
     /// Size of the files.
@@ -96,6 +99,7 @@ pub(crate) enum FileState {
 #[derive(Clone)]
 pub(crate) struct Facts {
     schema: SchemaRef,
+    schema_message: Bytes,
     rows: Option<u64>,
     bytes: u64,
     pub(crate) version: Version,
@@ -111,6 +115,7 @@ impl Facts {
     pub(crate) fn of(file: &DatasetFile) -> Self {
         Self {
             schema: Arc::clone(file.schema()),
+            schema_message: file.schema_message().clone(),
             rows: file.rows(),
             bytes: file.bytes(),
             version: file.version(),
@@ -123,6 +128,7 @@ impl Facts {
             path,
             format,
             schema: Arc::clone(&self.schema),
+            schema_message: self.schema_message.clone(),
             rows: self.rows,
             bytes: self.bytes,
             version: self.version,

@@ -20,6 +20,7 @@ mod narrow;
 mod pool;
 pub mod protocol;
 mod receive;
+mod schema_message;
 
 pub use checksum::Checksum;
 pub use decoder::{BatchDecoder, DecodeError, Decoded};
@@ -29,3 +30,4 @@ pub use limits::DecodeLimits;
 pub use logical::logical_bytes;
 pub use pool::{BufferPool, PooledBuffer};
 pub use receive::{FlightMessage, MessageReader, ReceiveError, Received};
+pub use schema_message::schema_message;

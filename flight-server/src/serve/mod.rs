@@ -16,7 +16,7 @@ use tokio::sync::watch;
 pub use args::Args;
 pub use config::Config;
 
-use crate::service::{Budget, Flight, Metrics, Service};
+use crate::service::{Budget, Flight, Lookups, Metrics, Service};
 
 /// Serves until it is told to stop by SIGTERM, SIGINT or the end of stdin, then drains.
 ///
@@ -62,6 +62,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         store: Arc::clone(&store),
         metrics: Arc::clone(&metrics),
         budget: Budget::new(config.budget_bytes),
+        lookups: Lookups::default(),
         perf: config.perf,
         stall: config.stall,
     });

@@ -4,6 +4,7 @@
 mod budget;
 mod command;
 mod control;
+mod lookup;
 mod metrics;
 mod perf;
 mod plan;
@@ -25,6 +26,7 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use tower_service::Service as _;
 
 pub use budget::Budget;
+pub use lookup::Lookups;
 pub use metrics::Metrics;
 
 use control::Control;
@@ -34,6 +36,7 @@ pub struct Flight {
     pub store: Arc<Store>,
     pub metrics: Arc<Metrics>,
     pub budget: Budget,
+    pub lookups: Lookups,
     /// Whether Arrow's perf protocol is answered.
     pub perf: bool,
     /// How long a reader may take nothing.

@@ -11,14 +11,13 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use flight_files::Piece;
 use flight_sample::{Size, perf4};
-use flight_wire::EncodeOptions;
 use flight_wire::limits::{ENDPOINTS_MAX, SEND_MESSAGE_BYTES_MAX};
 use flight_wire::protocol::{Perf, Token};
+use flight_wire::{EncodeOptions, schema_message};
 use prost::Message as _;
 use tonic::Status;
 
 use super::produce::Frames;
-use super::rpc::encapsulated;
 use super::status::IntoStatus;
 
 /// Rows of a batch at most: 32 MiB of numbers.
@@ -45,7 +44,7 @@ pub(super) fn flight_info(descriptor: FlightDescriptor, perf: &Perf) -> Result<F
         }
     };
     Ok(FlightInfo {
-        schema: encapsulated(&schema()),
+        schema: schema_message(&schema()).map_err(IntoStatus::into_status)?,
         flight_descriptor: Some(descriptor),
         endpoint: (0..i64::from(perf.stream_count)).map(endpoint).collect(),
         total_records: i64::from(perf.stream_count) * records,

@@ -3,16 +3,20 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::Schema;
+use bytes::Bytes;
 use flight_store::DatasetInfo;
 use flight_wire::protocol::{ColumnRef, GetRequest, Ticket};
+use flight_wire::schema_message;
 use tonic::Status;
+
+use super::status::IntoStatus;
 
 /// What GetFlightInfo answers with.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Exactly the schema that DoGet sends.
-    pub schema: SchemaRef,
+    /// Exactly the schema that DoGet sends, as an encapsulated IPC message.
+    pub schema_message: Bytes,
     /// One for each endpoint, in the order of their rows.
     pub tickets: Vec<Ticket>,
     /// Rows of all endpoints, where they can be told.
@@ -30,9 +34,10 @@ impl Plan {
     /// `INVALID_ARGUMENT` for columns that the dataset does not have.
     pub(super) fn new(dataset: &DatasetInfo, request: &GetRequest) -> Result<Self, Status> {
         let columns = request.columns.as_deref().map(|c| resolve(dataset, c)).transpose()?;
-        let schema = match &columns {
-            None => Arc::clone(&dataset.schema),
-            Some(columns) => project(&dataset.schema, columns),
+        let schema_message = match &columns {
+            None => dataset.schema_message.clone(),
+            Some(columns) => schema_message(&project(&dataset.schema, columns))
+                .map_err(IntoStatus::into_status)?,
         };
         let first = request.offset.unwrap_or(0);
         let all = dataset.rows.map(|rows| rows.saturating_sub(first));
@@ -58,7 +63,7 @@ impl Plan {
             && request.offset.is_none()
             && (request.limit.is_none() || (rows.is_some() && rows == dataset.rows));
         let endpoints = rows.map_or(1, |rows| request.endpoints.unwrap_or(1).min(rows.max(1)));
-        Ok(Self { schema, tickets: ranges(&ticket, endpoints), rows, whole })
+        Ok(Self { schema_message, tickets: ranges(&ticket, endpoints), rows, whole })
     }
 }
 
@@ -123,9 +128,9 @@ fn by_name(dataset: &DatasetInfo, name: &str) -> Result<usize, Status> {
     }
 }
 
-fn project(schema: &Schema, columns: &[usize]) -> SchemaRef {
+fn project(schema: &Schema, columns: &[usize]) -> Schema {
     let fields: Vec<_> = columns.iter().map(|index| Arc::clone(&schema.fields()[*index])).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
 #[cfg(test)]
@@ -144,6 +149,7 @@ mod tests {
             path: DatasetName::parse("d.feather").unwrap(),
             format: Format::Feather,
             schema: Arc::new(Schema::new(fields)),
+            schema_message: Bytes::new(),
             rows,
             bytes: 1,
             version: Version::from_bytes([7; 16]),
@@ -152,12 +158,16 @@ mod tests {
 
     fn check(rows: Option<u64>, command: &str, answer: &str) {
         let request = GetRequest::parse(command.as_bytes()).unwrap();
-        let text = match Plan::new(&dataset(rows), &request) {
+        let dataset = dataset(rows);
+        let fields = dataset.schema.fields();
+        let text = match Plan::new(&dataset, &request) {
             Err(status) => status.message().to_owned(),
             Ok(plan) => {
                 let ranges: Vec<_> =
                     plan.tickets.iter().map(|t| t.first_row..t.first_row + t.rows).collect();
-                let names: Vec<_> = plan.schema.fields().iter().map(|f| f.name()).collect();
+                let columns = plan.tickets[0].columns.clone();
+                let columns = columns.unwrap_or_else(|| (0..fields.len() as u32).collect());
+                let names: Vec<_> = columns.iter().map(|c| fields[*c as usize].name()).collect();
                 format!("{ranges:?} rows {:?} whole {} {names:?}", plan.rows, plan.whole)
             }
         };

@@ -133,6 +133,30 @@ async fn an_uploaded_file_rewritten_in_place_never_ends_well() {
 }
 
 #[tokio::test]
+async fn everybody_sees_the_changes_from_before_they_asked() {
+    let data = tempdir().unwrap();
+    let server = ServerProcess::start(data.path());
+    let clients: Vec<_> =
+        futures_util::future::join_all((0..8).map(|_| Client::connect(server.endpoint()))).await;
+    for rows in 1..=50 {
+        let temporary = data.path().join("writing");
+        let batch = table(1, rows);
+        let file = File::create(&temporary).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        fs::rename(temporary, data.path().join("a.arrow")).unwrap();
+        // Several at once on each connection, so that lookups are shared.
+        let asked = clients.iter().flat_map(|client| (0..8).map(|_| client.clone()));
+        let asked = asked.map(|mut client| async move {
+            client.info(r#"{"dataset":"a"}"#).await.unwrap().total_records
+        });
+        let seen = futures_util::future::join_all(asked).await;
+        assert!(seen.iter().all(|seen| *seen == rows as i64), "{rows}: {seen:?}");
+    }
+}
+
+#[tokio::test]
 async fn files_that_come_change_and_go_are_noticed() {
     let data = tempdir().unwrap();
     let server =

@@ -21,6 +21,7 @@ pub fn table(tag: i64, rows: usize) -> RecordBatch {
     RecordBatch::try_from_iter([("tag", tags), ("row", row), ("text", text)]).unwrap()
 }
 
+#[derive(Clone)]
 pub struct Client {
     connection: Connection,
     calls: FlightServiceClient<Connection>,

@@ -7,6 +7,7 @@ mod changing;
 mod client;
 mod durability;
 mod lifecycle;
+mod memory;
 mod messages;
 mod raw;
 mod stalls;

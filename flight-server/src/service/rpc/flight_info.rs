@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, SchemaResult, Ticket};
-use arrow_schema::Schema;
 use bytes::Bytes;
 use flight_store::{DatasetInfo, DatasetName};
 use flight_wire::protocol::GetRequest;
-use flight_wire::{EncodeOptions, Encoder};
+use flight_wire::schema_message;
 use tonic::Status;
 
 use crate::service::command::GetCommand;
@@ -33,22 +32,21 @@ pub(in crate::service) async fn schema(
     descriptor: FlightDescriptor,
 ) -> Result<SchemaResult, Status> {
     let schema = match GetCommand::of(&descriptor, flight.perf)? {
-        GetCommand::Perf(_) => encapsulated(&perf::schema()),
-        GetCommand::Dataset(request) => encapsulated(&planned(flight, request).await?.1.schema),
+        GetCommand::Perf(_) => schema_message(&perf::schema()).map_err(IntoStatus::into_status)?,
+        GetCommand::Dataset(request) => planned(flight, request).await?.1.schema_message,
     };
     Ok(SchemaResult { schema })
 }
 
-async fn planned(flight: &Arc<Flight>, request: GetRequest) -> Result<(DatasetInfo, Plan), Status> {
-    flight
-        .blocking(move |flight| {
-            let name = DatasetName::from_components(&request.dataset.components())
-                .map_err(IntoStatus::into_status)?;
-            let dataset = flight.store.lookup(&name).map_err(IntoStatus::into_status)?.info;
-            let plan = Plan::new(&dataset, &request)?;
-            Ok((dataset, plan))
-        })
-        .await
+async fn planned(
+    flight: &Arc<Flight>,
+    request: GetRequest,
+) -> Result<(Arc<DatasetInfo>, Plan), Status> {
+    let name = DatasetName::from_components(&request.dataset.components())
+        .map_err(IntoStatus::into_status)?;
+    let dataset = flight.look_up(name).await?;
+    let plan = Plan::new(&dataset, &request)?;
+    Ok((dataset, plan))
 }
 
 /// A dataset's FlightInfo. Endpoints name no location: the server that was asked has the data.
@@ -63,7 +61,7 @@ pub(super) fn describe(
     };
     let known = |count: Option<u64>| count.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
     FlightInfo {
-        schema: encapsulated(&plan.schema),
+        schema: plan.schema_message.clone(),
         flight_descriptor: Some(descriptor),
         endpoint: plan.tickets.iter().map(endpoint).collect(),
         total_records: known(plan.rows),
@@ -72,21 +70,4 @@ pub(super) fn describe(
         ordered: true,
         app_metadata: Bytes::new(),
     }
-}
-
-/// A schema as an encapsulated IPC message (continuation marker, length, flatbuffer), which is what
-/// clients expect in FlightInfo and SchemaResult.
-///
-/// <https://github.com/apache/arrow-rs/issues/2445>
-pub(in crate::service) fn encapsulated(schema: &Schema) -> Bytes {
-    let Ok(encoder) = Encoder::new(schema, EncodeOptions::default()) else {
-        // Datasets are opened through the same encoder's schema types; nothing else gets here.
-        return Bytes::new();
-    };
-    let header = encoder.schema().header;
-    let mut message = Vec::with_capacity(8 + header.len());
-    message.extend_from_slice(&[0xff; 4]);
-    message.extend_from_slice(&(header.len() as u32).to_le_bytes());
-    message.extend_from_slice(&header);
-    message.into()
 }

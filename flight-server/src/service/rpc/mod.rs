@@ -15,7 +15,7 @@ use tonic::Status;
 pub(super) use do_action::{do_action, list_actions};
 pub(super) use do_get::do_get;
 pub(super) use do_put::do_put;
-pub(super) use flight_info::{encapsulated, flight_info, schema};
+pub(super) use flight_info::{flight_info, schema};
 pub(super) use list_flights::list_flights;
 
 use super::{Flight, status};

@@ -1,0 +1,85 @@
+//! What the server holds in memory while it serves what is larger.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use flight_testkit::{ServerCommand, ServerProcess};
+use tempfile::tempdir;
+
+use crate::client::Client;
+
+/// Of the server's own memory: pages of files are the system's to give and take.
+const ANONYMOUS_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of the files; `FLIGHT_LONG=1` makes them of 2 GiB.
+fn file_bytes() -> u64 {
+    let long = std::env::var("FLIGHT_LONG").is_ok_and(|long| long == "1");
+    if long { 2 << 30 } else { 256 << 20 }
+}
+
+/// `RssAnon` of a process, in bytes.
+pub fn anonymous_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// A file of at least `bytes` bytes in batches of `rows` rows; how many rows it has.
+fn write(path: &Path, bytes: u64, rows: usize) -> u64 {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+    let texts = (0..rows).map(|row| format!("text {row}"));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    let batch = RecordBatch::try_from_iter([("number", numbers), ("text", texts)]).unwrap();
+    let mut writer =
+        arrow_ipc::writer::FileWriter::try_new(File::create(path).unwrap(), &batch.schema())
+            .unwrap();
+    let mut written = 0;
+    while path.metadata().unwrap().len() < bytes {
+        writer.write(&batch).unwrap();
+        written += rows as u64;
+    }
+    writer.finish().unwrap();
+    written
+}
+
+/// Reads the dataset to its end; the most anonymous memory that the server had meanwhile.
+async fn read(server: &ServerProcess, rows: u64) -> u64 {
+    let mut client = Client::connect(server.endpoint()).await;
+    let info = client.info(r#"{"dataset":"large"}"#).await.unwrap();
+    let ticket = info.endpoint[0].ticket.clone().unwrap().ticket;
+    let mut stream = client.stream(&ticket).await.unwrap();
+    let (mut seen, mut most) = (0, 0);
+    while let Some(batch) = stream.next().await.unwrap() {
+        seen += batch.num_rows() as u64;
+        most = most.max(anonymous_bytes(server.pid()));
+    }
+    assert_eq!(seen, rows);
+    most
+}
+
+async fn check(rows_of_a_batch: usize, flags: &[&str]) {
+    let data = tempdir().unwrap();
+    let rows = write(&data.path().join("large.arrow"), file_bytes(), rows_of_a_batch);
+    let server = ServerCommand::serve(data.path()).args(flags).start();
+    for pass in ["checked", "known to be sound"] {
+        let most = read(&server, rows).await;
+        assert!(most <= ANONYMOUS_BYTES_MAX, "{pass}, {flags:?}: {most} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_large_file_is_served_in_little_memory() {
+    check(200_000, &[]).await;
+}
+
+#[tokio::test]
+async fn a_large_file_that_is_mapped_is_served_in_little_memory() {
+    check(200_000, &["--map-files"]).await;
+}
+
+#[tokio::test]
+async fn large_batches_are_served_in_little_memory() {
+    check(10_000_000, &[]).await;
+}
