@@ -6,6 +6,7 @@
 //! What a message may hold is checked by `flight-wire`'s guard; here every offset and length is checked before it is used.
 
 mod block;
+mod checked;
 mod column;
 mod cut;
 mod file;
@@ -14,8 +15,6 @@ mod pieces;
 mod scan;
 mod stream;
 
-use std::sync::atomic::AtomicBool;
-
 use arrow_ipc::{Message, MessageHeader};
 use arrow_schema::SchemaRef;
 use flight_wire::{BatchDecoder, DecodeLimits, Decoded};
@@ -23,6 +22,7 @@ use flight_wire::{BatchDecoder, DecodeLimits, Decoded};
 use crate::access::FileAccess;
 use crate::error::{FileError, within};
 use crate::limits::ReadLimits;
+use checked::Checked;
 
 pub(crate) use pieces::IpcPieces;
 pub(crate) use scan::IpcScan;
@@ -33,8 +33,7 @@ pub(crate) struct Index {
     pub(crate) schema: SchemaRef,
     schema_bytes: SchemaBytes,
     entries: Vec<Entry>,
-    /// For each entry whether all of it has passed a decoder.
-    checked: Vec<AtomicBool>,
+    checked: Checked,
     rows: u64,
     limits: DecodeLimits,
 }
@@ -101,12 +100,12 @@ impl Index {
     fn new(schema_bytes: SchemaBytes, limits: &ReadLimits) -> Result<Self, FileError> {
         let limits = limits.decode();
         let schema = schema_bytes.decoder(limits.clone())?.1;
-        let (entries, checked) = (Vec::new(), Vec::new());
+        let (entries, checked) = (Vec::new(), Checked::default());
         Ok(Self { schema, schema_bytes, entries, checked, rows: 0, limits })
     }
 
     fn append(&mut self, entries: Vec<Entry>, body_bytes_max: u64) -> Result<(), FileError> {
-        self.checked = entries.iter().map(|_| AtomicBool::new(false)).collect();
+        self.checked = Checked::new(entries.len());
         self.entries = entries;
         for entry in &mut self.entries {
             within("the bytes of a message's body", entry.body_bytes, body_bytes_max)?;

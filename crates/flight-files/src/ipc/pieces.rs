@@ -9,7 +9,6 @@
 //! with it; it is sent without being decoded from then on.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
@@ -53,8 +52,10 @@ struct Current {
     rows: Range<u64>,
     /// Rows of a message.
     step: usize,
-    /// Whether all of it passes a decoder while it is sent.
-    covers: bool,
+    /// Whether the asked columns have passed a decoder, in all rows.
+    checked: bool,
+    /// Whether all rows are asked for.
+    all_rows: bool,
 }
 
 impl IpcPieces {
@@ -73,11 +74,10 @@ impl IpcPieces {
         loop {
             if let Some(mut current) = self.current.take() {
                 let message = self.cut_next(&mut current)?;
-                if current.rows.is_empty() {
-                    let checked = &self.scan.index.checked[current.at];
-                    checked.fetch_or(current.covers, Ordering::Relaxed);
-                } else {
+                if !current.rows.is_empty() {
                     self.current = Some(current);
+                } else if current.all_rows && !current.checked {
+                    self.note_checked(current.at);
                 }
                 return Ok(Some(Piece::Message(message)));
             }
@@ -127,14 +127,14 @@ impl IpcPieces {
         }
         let all_rows = rows == (0..stored);
         let all = all_rows && self.scan.columns.is_none();
-        let checked = index.checked[at].load(Ordering::Relaxed);
+        let checked = index.checked.has(at, &self.columns);
         let bytes = flight_data_bytes(header.len(), entry.body_bytes as usize, 0);
         let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
         if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
             let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
             if !checked {
                 self.scan.decode(header, &body)?;
-                self.scan.index.checked[at].store(true, Ordering::Relaxed);
+                self.note_checked(at);
             }
             let kind = Kind::Batch { rows: stored as usize };
             let (header, body_bytes) = (header.clone(), body.len());
@@ -159,9 +159,15 @@ impl IpcPieces {
             true => Some(self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?),
             false => None,
         };
-        let covers = all && !checked;
-        self.current =
-            Some(Current { at, block, body, rows, step: step.min(rows_max as usize), covers });
+        self.current = Some(Current {
+            at,
+            block,
+            body,
+            rows,
+            step: step.min(rows_max as usize),
+            checked,
+            all_rows,
+        });
         Ok(None)
     }
 
@@ -186,11 +192,16 @@ impl IpcPieces {
             }
         };
         self.scan.access.check_unchanged()?;
-        if !self.scan.index.checked[current.at].load(Ordering::Relaxed) {
+        if !current.checked {
             self.check(&message)?;
         }
         current.rows.start += rows as u64;
         Ok(message)
+    }
+
+    fn note_checked(&self, at: usize) {
+        let index = &self.scan.index;
+        index.checked.add(at, &self.columns, index.schema.fields().len());
     }
 
     fn cut_rows(&self, current: &Current, rows: Range<u64>) -> Result<Message, Stop> {
