@@ -91,6 +91,12 @@ impl FileAccess {
         Ok(bytes)
     }
 
+    /// Like [`Self::read`], into memory that is there: all of `bytes`, from `offset` on.
+    pub(crate) fn read_into(&self, bytes: &mut [u8], offset: u64) -> Result<(), FileError> {
+        self.check_range(offset, bytes.len() as u64)?;
+        self.read_exact_at(bytes, offset)
+    }
+
     /// Like [`Self::read`], into memory that is aligned as Arrow's arrays want it.
     pub(crate) fn read_aligned(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
         let length = self.check_range(offset, length)?;

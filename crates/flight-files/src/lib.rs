@@ -6,6 +6,7 @@
 //! never by name, so that a name which now means another file cannot mix two versions.
 //!
 //! * [`DatasetFile`] is an open and checked file; [`DatasetFile::scan`] reads rows of it;
+//! * [`DecodePool`] decodes Parquet on several threads, ahead of who reads it;
 //! * [`BatchWriter`] writes batches to a new file;
 //! * [`Version`] tells two states of a file apart.
 
@@ -23,5 +24,6 @@ pub use dataset::{BatchReader, DatasetFile, Scan};
 pub use error::FileError;
 pub use format::{Codec, Format};
 pub use limits::ReadLimits;
+pub use parquet::{DecodeOptions, DecodePool};
 pub use version::Version;
 pub use write::{BatchWriter, WriteOptions, Written};
