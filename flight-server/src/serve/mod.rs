@@ -9,6 +9,7 @@ mod start;
 use std::sync::Arc;
 
 use anyhow::Context;
+use flight_files::DecodePool;
 use flight_net::server::{Counters, Listener, Server};
 use flight_store::{Store, StoreOptions};
 use tokio::sync::watch;
@@ -58,6 +59,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         store: Arc::clone(&store),
         metrics: Arc::clone(&metrics),
         budget: Budget::new(config.budget_bytes),
+        decode: DecodePool::new(config.decode.clone()).context("--decode-threads")?,
         perf: config.perf,
         stall: config.stall,
     });

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::flight_service_server::FlightServiceServer;
+use flight_files::DecodePool;
 use flight_net::server::{CallContext, Handler};
 use flight_net::{Body, paths};
 use flight_store::Store;
@@ -34,6 +35,8 @@ pub struct Flight {
     pub store: Arc<Store>,
     pub metrics: Arc<Metrics>,
     pub budget: Budget,
+    /// Decodes the Parquet of all streams.
+    pub decode: Arc<DecodePool>,
     /// Whether Arrow's perf protocol is answered.
     pub perf: bool,
     /// How long a reader may take nothing.

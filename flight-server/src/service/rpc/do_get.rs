@@ -94,7 +94,7 @@ fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
         batch_rows: options.batch_rows_max,
     };
     let named = move |error| status::of_file(&name, &error);
-    let batches = part.file.scan(scan).map_err(&named)?;
+    let batches = part.file.scan_ahead(scan, &flight.decode).map_err(&named)?;
     let schema = Arc::clone(batches.schema());
     let batches = batches.map(move |batch| batch.map_err(&named));
     Frames::new(&schema, Box::new(batches), options, ticket.checksum.is_some())
