@@ -99,6 +99,12 @@ impl FileAccess {
         Ok(bytes)
     }
 
+    /// Like [`Self::read`], into memory that is there: all of `bytes`, from `offset` on.
+    pub(crate) fn read_into(&self, bytes: &mut [u8], offset: u64) -> Result<(), FileError> {
+        self.check_range(offset, bytes.len() as u64)?;
+        self.read_exact_at(bytes, offset)
+    }
+
     /// Like [`Self::read`], without a copy where the file is mapped, and else into recycled memory
     /// that is aligned as Arrow's arrays want it.
     pub(crate) fn bytes_of(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {

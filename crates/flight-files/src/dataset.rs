@@ -14,7 +14,7 @@ use crate::error::FileError;
 use crate::format::Format;
 use crate::ipc::{Index, IpcPieces, IpcScan};
 use crate::limits::ReadLimits;
-use crate::parquet::{ParquetFile, ParquetScan};
+use crate::parquet::{DecodePool, ParquetAhead, ParquetFile, ParquetScan, Projection};
 use crate::version::Version;
 
 /// A dataset file, opened and checked: its schema can be read and its footer or message list lies
@@ -132,6 +132,28 @@ impl DatasetFile {
     ///
     /// When a column's index is not below the number of columns.
     pub fn scan(self: &Arc<Self>, scan: Scan) -> Result<BatchReader, FileError> {
+        self.scan_by(scan, None)
+    }
+
+    /// Like [`Self::scan`], and gives the same rows; Parquet is decoded by the threads of `pool`,
+    /// from now on and ahead of the batches that are asked for. Other formats need no decoding.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::scan`].
+    pub fn scan_ahead(
+        self: &Arc<Self>,
+        scan: Scan,
+        pool: &Arc<DecodePool>,
+    ) -> Result<BatchReader, FileError> {
+        self.scan_by(scan, Some(pool))
+    }
+
+    fn scan_by(
+        self: &Arc<Self>,
+        scan: Scan,
+        pool: Option<&Arc<DecodePool>>,
+    ) -> Result<BatchReader, FileError> {
         let Scan { columns, rows, batch_rows } = scan;
         let schema = self.projected_schema(columns.as_deref())?;
         let end = rows.end.min(self.row_count());
@@ -145,8 +167,15 @@ impl DatasetFile {
             }
             Content::Parquet(file) => {
                 let (file, schema) = (Arc::clone(file), Arc::clone(&schema));
-                let scan = ParquetScan::new(access, file, columns, schema, rows, batch_rows)?;
-                Source::Parquet(Box::new(scan))
+                let projection = Projection::new(access, file, columns, schema, batch_rows)?;
+                match pool.filter(|_| !projection.is_empty()) {
+                    Some(pool) => {
+                        Source::Ahead(ParquetAhead::new(Arc::clone(pool), projection, rows))
+                    }
+                    None => {
+                        Source::Parquet(Box::new(ParquetScan::whole(Arc::new(projection), rows)))
+                    }
+                }
             }
         };
         Ok(BatchReader { schema, source, pending: None, batch_rows, failed: false })
@@ -154,7 +183,8 @@ impl DatasetFile {
 
     /// Reads what `scan` asks for, in the form that costs least to send: rows of Arrow IPC files
     /// as messages made of the file's own bytes, below `options.message_bytes_max` and
-    /// `options.batch_rows_max`; everything else as batches that are still to be encoded.
+    /// `options.batch_rows_max`; everything else as batches that are still to be encoded, which
+    /// `pool` decodes ahead.
     ///
     /// # Errors
     ///
@@ -163,9 +193,10 @@ impl DatasetFile {
         self: &Arc<Self>,
         scan: Scan,
         options: EncodeOptions,
+        pool: &Arc<DecodePool>,
     ) -> Result<PieceReader, FileError> {
         let Content::Ipc(index) = &self.content else {
-            let batches = self.scan(scan)?;
+            let batches = self.scan_ahead(scan, pool)?;
             let schema = Arc::clone(&batches.schema);
             return Ok(PieceReader { schema, source: Pieces::Batches(batches), failed: false });
         };
@@ -277,6 +308,7 @@ pub struct BatchReader {
 enum Source {
     Ipc(Box<IpcScan>),
     Parquet(Box<ParquetScan>),
+    Ahead(ParquetAhead),
 }
 
 impl BatchReader {
@@ -291,6 +323,7 @@ impl BatchReader {
             None => match &mut self.source {
                 Source::Ipc(scan) => scan.next_batch()?,
                 Source::Parquet(scan) => scan.next_batch()?,
+                Source::Ahead(scan) => scan.next_batch()?,
             },
         };
         let Some(batch) = batch else { return Ok(None) };

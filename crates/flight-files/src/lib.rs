@@ -7,6 +7,7 @@
 //!
 //! * [`DatasetFile`] is an open and checked file; [`DatasetFile::scan`] reads rows of it, and
 //!   [`DatasetFile::pieces`] gives them in the form that costs least to send;
+//! * [`DecodePool`] decodes Parquet on several threads, ahead of who reads it;
 //! * [`BatchWriter`] writes batches to a new file;
 //! * [`Version`] tells two states of a file apart.
 
@@ -25,5 +26,6 @@ pub use dataset::{BatchReader, DatasetFile, Piece, PieceReader, Scan};
 pub use error::FileError;
 pub use format::{Codec, Format};
 pub use limits::ReadLimits;
+pub use parquet::{DecodeOptions, DecodePool};
 pub use version::Version;
 pub use write::{BatchWriter, WriteOptions, Written};

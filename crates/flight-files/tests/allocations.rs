@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
-use flight_files::{DatasetFile, Format, Piece, ReadLimits, Scan};
+use flight_files::{DatasetFile, DecodeOptions, DecodePool, Format, Piece, ReadLimits, Scan};
 use flight_wire::{EncodeOptions, Frame};
 
 const BATCHES: usize = 64;
@@ -31,10 +31,15 @@ fn dataset(map: bool) -> Arc<DatasetFile> {
 }
 
 /// Makes every frame of the scan, as the server does; bytes of their bodies and of the largest.
-fn send(dataset: &Arc<DatasetFile>, scan: &Scan, message_bytes_max: usize) -> (u64, u64) {
+fn send(
+    dataset: &Arc<DatasetFile>,
+    pool: &Arc<DecodePool>,
+    scan: &Scan,
+    message_bytes_max: usize,
+) -> (u64, u64) {
     let options = EncodeOptions { message_bytes_max, ..EncodeOptions::default() };
     let (mut total, mut largest) = (0, 0);
-    for piece in dataset.pieces(scan.clone(), options).unwrap() {
+    for piece in dataset.pieces(scan.clone(), options, pool).unwrap() {
         let Piece::Message(message) = piece.unwrap() else { panic!("encoded") };
         total += message.body_bytes as u64;
         largest = largest.max(message.body_bytes as u64);
@@ -45,11 +50,12 @@ fn send(dataset: &Arc<DatasetFile>, scan: &Scan, message_bytes_max: usize) -> (u
 
 /// Bytes that are allocated for a scan of a file that was sent before: less than for one message.
 fn check(map: bool, scan: &Scan, message_bytes_max: usize) {
-    let dataset = dataset(map);
-    send(&dataset, scan, message_bytes_max);
+    let (dataset, pool) = (dataset(map), DecodePool::new(DecodeOptions::default()).unwrap());
+    send(&dataset, &pool, scan, message_bytes_max);
     let mut sent = (0, 0);
     let allocated =
-        allocation_counter::measure(|| sent = send(&dataset, scan, message_bytes_max)).bytes_total;
+        allocation_counter::measure(|| sent = send(&dataset, &pool, scan, message_bytes_max))
+            .bytes_total;
     let (total, largest) = sent;
     assert!(total > 16 << 20, "{total} bytes are too few to tell");
     assert!(allocated < largest, "{allocated} bytes allocated to send {total}, map {map}");
@@ -72,10 +78,11 @@ fn a_projection_is_sent_without_allocating_bodies() {
 #[test]
 fn parts_of_batches_are_sent_with_their_offsets_alone_allocated() {
     // Half of each batch's offsets are rewritten: a tenth of its bytes.
-    let dataset = dataset(true);
-    send(&dataset, &Scan::all(), 600 << 10);
+    let (dataset, pool) = (dataset(true), DecodePool::new(DecodeOptions::default()).unwrap());
+    send(&dataset, &pool, &Scan::all(), 600 << 10);
     let mut sent = (0, 0);
-    let measured = allocation_counter::measure(|| sent = send(&dataset, &Scan::all(), 600 << 10));
+    let measured =
+        allocation_counter::measure(|| sent = send(&dataset, &pool, &Scan::all(), 600 << 10));
     let offsets = (BATCHES * ROWS * size_of::<i32>()) as u64;
     assert!(measured.bytes_total < offsets + sent.1, "{measured:?} to send {sent:?}");
 }

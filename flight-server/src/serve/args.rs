@@ -7,6 +7,9 @@ use clap::ValueEnum;
 use flight_net::Endpoint;
 use flight_tls::{CipherSuite, TlsVersion};
 
+/// More threads than any machine has cores.
+const DECODE_THREADS_MAX: i64 = 1024;
+
 /// Serves a folder of datasets
 ///
 /// Every Feather (.feather, .arrow), Arrow stream (.arrows) and Parquet (.parquet) file below the
@@ -59,6 +62,14 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", env = "FLIGHT_SERVER_UPLOAD_MEMORY",
           value_parser = parse_size)]
     pub upload_memory: Option<u64>,
+
+    /// Threads that decode Parquet, shared by all streams; default: one for each core.
+    ///
+    /// They work ahead of the socket: one stream uses several, and several streams take turns. A
+    /// stream whose reader takes nothing holds none of them.
+    #[arg(long, value_name = "N", env = "FLIGHT_SERVER_DECODE_THREADS",
+          value_parser = clap::value_parser!(u16).range(1..=DECODE_THREADS_MAX))]
+    pub decode_threads: Option<u16>,
 
     /// Where health and metrics are served over HTTP: HOST:PORT, or `none`.
     ///

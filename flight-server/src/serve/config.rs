@@ -1,9 +1,11 @@
 //! What the flags mean together.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use flight_files::DecodeOptions;
 use flight_net::Endpoint;
 use flight_net::limits::ServerLimits;
 use flight_tls::{CipherSuite, TlsVersion};
@@ -22,6 +24,7 @@ pub struct Config {
     pub perf: bool,
     /// Bytes that uploads may hold.
     pub budget_bytes: u64,
+    pub decode: DecodeOptions,
     pub admin: Admin,
     pub tls: Option<Tls>,
     pub limits: ServerLimits,
@@ -75,6 +78,8 @@ const RESCAN_MIN: Duration = Duration::from_millis(100);
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 /// Share of this machine's memory that the receive windows of connections may promise.
 const WINDOWS_SHARE: u64 = 16;
+/// Share of this machine's memory that Parquet decoded ahead may take.
+const DECODE_SHARE: u64 = 8;
 
 impl TryFrom<Args> for Config {
     type Error = ConfigError;
@@ -101,6 +106,7 @@ impl TryFrom<Args> for Config {
             rescan: args.rescan,
             perf: args.perf,
             budget_bytes: budget(args.upload_memory)?,
+            decode: decode(args.decode_threads),
             admin,
             tls,
             limits: ServerLimits {
@@ -166,6 +172,14 @@ fn budget(asked: Option<u64>) -> Result<u64, ConfigError> {
     }
 }
 
+/// As many bytes as usual, or what a small machine can spare.
+fn decode(threads: Option<u16>) -> DecodeOptions {
+    let usual = DecodeOptions::default();
+    let threads = threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    let bytes = usual.bytes.min(memory_bytes() / DECODE_SHARE).max(usual.scan_bytes);
+    DecodeOptions { threads: threads.unwrap_or(usual.threads), bytes, ..usual }
+}
+
 /// Memory of this machine; zero where it cannot be told, which leaves the least budget.
 fn memory_bytes() -> u64 {
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -217,6 +231,14 @@ mod tests {
         check("--admin none", "admin: Off");
         check("--admin [::1]:0", "admin: At([::1]:0)");
         check("--admin here", "--admin here: write HOST:PORT");
+    }
+
+    #[test]
+    fn threads_that_decode_are_counted() {
+        check("--decode-threads 3", "threads: 3, bytes:");
+        check("--decode-threads 0", "0 is not in 1..=1024");
+        check("--decode-threads 1025", "1025 is not in 1..=1024");
+        check("--decode-threads all", "invalid digit");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod start;
 use std::sync::Arc;
 
 use anyhow::Context;
+use flight_files::DecodePool;
 use flight_net::server::{Counters, Listener, Server};
 use flight_store::{Store, StoreOptions};
 use tokio::sync::watch;
@@ -63,6 +64,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         metrics: Arc::clone(&metrics),
         budget: Budget::new(config.budget_bytes),
         lookups: Lookups::default(),
+        decode: DecodePool::new(config.decode.clone()).context("--decode-threads")?,
         perf: config.perf,
         stall: config.stall,
     });

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::flight_service_server::FlightServiceServer;
+use flight_files::DecodePool;
 use flight_net::server::{CallContext, Handler};
 use flight_net::{Body, paths};
 use flight_store::Store;
@@ -37,6 +38,8 @@ pub struct Flight {
     pub metrics: Arc<Metrics>,
     pub budget: Budget,
     pub lookups: Lookups,
+    /// Decodes the Parquet of all streams.
+    pub decode: Arc<DecodePool>,
     /// Whether Arrow's perf protocol is answered.
     pub perf: bool,
     /// How long a reader may take nothing.

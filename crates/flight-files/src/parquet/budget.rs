@@ -22,6 +22,8 @@ struct Spent {
     bytes: u64,
     /// What the page that each column is in costs a batch: it is paid again by the next one.
     current: Vec<u64>,
+    /// Bytes of the page and the dictionary that each column is in.
+    held: Vec<u64>,
     /// Why a page was not handed out.
     refusal: Option<Refusal>,
 }
@@ -37,7 +39,8 @@ pub(super) enum Refusal {
 impl Budget {
     /// For batches of `rows` rows of a file with `columns` leaf columns.
     pub(super) fn new(max: u64, columns: usize, rows: u64) -> Self {
-        let spent = Spent { rows, current: vec![0; columns], ..Spent::default() };
+        let spent =
+            Spent { rows, current: vec![0; columns], held: vec![0; columns], ..Spent::default() };
         Self { max, spent: Mutex::new(spent) }
     }
 
@@ -70,7 +73,13 @@ impl Budget {
         let cost = held.saturating_add(decoded);
         spent.bytes = spent.bytes.saturating_add(cost);
         spent.current[column] = cost;
+        spent.held[column] = held;
         if spent.bytes > self.max { Err(Refusal::OverBudget(spent.bytes)) } else { Ok(()) }
+    }
+
+    /// Bytes of the pages and dictionaries that are held between two batches.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.lock().held.iter().sum()
     }
 
     /// Keeps why a page was not handed out, for whoever asked for the batch.
@@ -113,6 +122,7 @@ mod tests {
         assert!(budget.spend(0, 50, PAGE, true).is_ok());
         budget.begin();
         assert!(budget.may_hold(1).is_err());
+        assert_eq!(budget.held_bytes(), 50);
     }
 
     #[test]

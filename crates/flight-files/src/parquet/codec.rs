@@ -2,7 +2,7 @@
 //!
 //! The parquet crate has the same codecs but lets gzip, Brotli and framed LZ4 grow without bound.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use parquet::basic::Compression;
 
@@ -43,99 +43,84 @@ impl Unpacker {
         matches!(self, Self::Stored)
     }
 
-    /// Appends what `packed` holds, which has to be `size` bytes, to `out`.
-    pub(super) fn unpack(
-        &mut self,
-        packed: &[u8],
-        size: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), FileError> {
-        let before = out.len();
-        let unpacked = self.append(packed, size, out);
-        match (unpacked, out.len() - before) {
-            (Some(()), unpacked) if unpacked == size => Ok(()),
-            (Some(()), unpacked) => Err(FileError::damaged(format!(
+    /// Unpacks `packed`, which has to hold as many bytes as `out`.
+    pub(super) fn unpack(&mut self, packed: &[u8], out: &mut [u8]) -> Result<(), FileError> {
+        let size = out.len();
+        match self.fill(packed, out) {
+            Some(unpacked) if unpacked == size => Ok(()),
+            Some(unpacked) => Err(FileError::damaged(format!(
                 "a page claims to unpack to {size} bytes and holds {unpacked} or more"
             ))),
-            (None, _) => {
-                Err(FileError::damaged(format!("a page of {size} bytes cannot be unpacked")))
-            }
+            None => Err(FileError::damaged(format!("a page of {size} bytes cannot be unpacked"))),
         }
     }
 
-    /// `None` when `packed` is not of this codec. Stops one byte past `size`.
-    fn append(&mut self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Option<()> {
+    /// How many bytes `packed` holds, up to one more than `out` takes; `None` when it is not of this
+    /// codec.
+    fn fill(&mut self, packed: &[u8], out: &mut [u8]) -> Option<usize> {
         match self {
-            Self::Stored => out.extend_from_slice(packed),
+            Self::Stored => {
+                out.get_mut(..packed.len())?.copy_from_slice(packed);
+                Some(packed.len())
+            }
             Self::Snappy(decoder) => {
-                if snap::raw::decompress_len(packed).ok()? != size {
-                    return None;
-                }
-                let start = zeroed(out, size);
-                decoder.decompress(packed, &mut out[start..]).ok()?;
+                let size = snap::raw::decompress_len(packed).ok()?;
+                if size == out.len() { decoder.decompress(packed, out).ok() } else { None }
             }
-            Self::Gzip => read_to(flate2::read::MultiGzDecoder::new(packed), size, out)?,
-            Self::Brotli => read_to(brotli::Decompressor::new(packed, 1 << 14), size, out)?,
-            Self::Zstd(decoder) => {
-                let unpacked = decoder.decompress(packed, size).ok()?;
-                out.extend_from_slice(&unpacked);
-            }
-            Self::Lz4Raw => lz4_block(packed, size, out)?,
+            Self::Gzip => read_to(flate2::read::MultiGzDecoder::new(packed), out),
+            Self::Brotli => read_to(brotli::Decompressor::new(packed, 1 << 14), out),
+            Self::Zstd(decoder) => decoder.decompress_to_buffer(packed, out).ok(),
+            Self::Lz4Raw => lz4_block(packed, out),
             Self::Lz4 => {
-                let before = out.len();
-                for attempt in [lz4_hadoop, lz4_frame, lz4_block] {
-                    if attempt(packed, size, out).is_some() && out.len() - before == size {
-                        return Some(());
-                    }
-                    out.truncate(before);
-                }
-                return None;
+                let whole = |attempt: &fn(&[u8], &mut [u8]) -> Option<usize>| {
+                    attempt(packed, out).filter(|unpacked| *unpacked == out.len())
+                };
+                [lz4_hadoop as fn(&[u8], &mut [u8]) -> _, lz4_frame, lz4_block]
+                    .iter()
+                    .find_map(whole)
             }
         }
-        Some(())
     }
 }
 
-fn read_to(from: impl Read, size: usize, out: &mut Vec<u8>) -> Option<()> {
-    from.take(size as u64 + 1).read_to_end(out).ok().map(drop)
+fn read_to(mut from: impl Read, out: &mut [u8]) -> Option<usize> {
+    let mut filled = 0;
+    while filled < out.len() {
+        match from.read(&mut out[filled..]) {
+            Ok(0) => return Some(filled),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    // The end has to be looked for: gzip has its checksum there, and more may come.
+    Some(filled + from.read(&mut [0]).ok()?)
 }
 
-fn zeroed(out: &mut Vec<u8>, size: usize) -> usize {
-    let start = out.len();
-    out.resize(start + size, 0);
-    start
+fn lz4_block(packed: &[u8], out: &mut [u8]) -> Option<usize> {
+    lz4_flex::block::decompress_into(packed, out).ok()
 }
 
-fn lz4_block(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Option<()> {
-    let start = zeroed(out, size);
-    let unpacked = lz4_flex::block::decompress_into(packed, &mut out[start..]).ok()?;
-    out.truncate(start + unpacked);
-    Some(())
-}
-
-fn lz4_frame(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Option<()> {
-    read_to(lz4_flex::frame::FrameDecoder::new(packed), size, out)
+fn lz4_frame(packed: &[u8], out: &mut [u8]) -> Option<usize> {
+    read_to(lz4_flex::frame::FrameDecoder::new(packed), out)
 }
 
 /// Blocks, each after its unpacked and its packed size as big-endian 32-bit numbers.
-fn lz4_hadoop(mut packed: &[u8], size: usize, out: &mut Vec<u8>) -> Option<()> {
-    let end = out.len() + size;
+fn lz4_hadoop(mut packed: &[u8], out: &mut [u8]) -> Option<usize> {
+    let mut filled = 0;
     while !packed.is_empty() {
         let (unpacked_size, rest) = packed.split_first_chunk::<4>()?;
         let (packed_size, rest) = rest.split_first_chunk::<4>()?;
         let unpacked_size = u32::from_be_bytes(*unpacked_size) as usize;
         let (block, rest) = rest.split_at_checked(u32::from_be_bytes(*packed_size) as usize)?;
-        if unpacked_size > end - out.len() {
+        let target = out[filled..].get_mut(..unpacked_size)?;
+        if lz4_block(block, target)? != unpacked_size {
             return None;
         }
-        let before = out.len();
-        lz4_block(block, unpacked_size, out)?;
-        if out.len() - before != unpacked_size {
-            return None;
-        }
+        filled += unpacked_size;
         packed = rest;
     }
-    Some(())
+    Some(filled)
 }
 
 #[cfg(test)]
@@ -179,17 +164,17 @@ mod tests {
     fn check(codec: Compression, packed: &[u8]) {
         let text = text();
         let unpack = |size: usize| {
-            let mut out = b"head".to_vec();
-            Unpacker::new(codec, "c").unwrap().unpack(packed, size, &mut out).map(|()| out)
+            let mut out = vec![7; size]; // as recycled memory is: not zeroed
+            Unpacker::new(codec, "c").unwrap().unpack(packed, &mut out).map(|()| out)
         };
-        assert_eq!(&unpack(text.len()).unwrap()[4..], text, "{codec}");
+        assert_eq!(unpack(text.len()).unwrap(), text, "{codec}");
         for wrong in [0, 1, text.len() - 1, text.len() + 1, text.len() * 2] {
             assert!(unpack(wrong).is_err(), "{codec} unpacks to {wrong} bytes");
         }
         for cut in [0, 1, packed.len() / 2, packed.len() - 1] {
-            let mut out = Vec::new();
+            let mut out = vec![7; text.len()];
             let mut unpacker = Unpacker::new(codec, "c").unwrap();
-            let result = unpacker.unpack(&packed[..cut], text.len(), &mut out);
+            let result = unpacker.unpack(&packed[..cut], &mut out);
             assert!(result.is_err() || out == text, "{codec} cut to {cut}");
         }
     }
@@ -226,9 +211,9 @@ mod tests {
             (Compression::BROTLI(Default::default()), brotli(&vec![0; 64 << 20])),
             (Compression::LZ4, lz4_frame(&vec![0; 64 << 20])),
         ] {
-            let mut out = Vec::new();
-            let result = Unpacker::new(codec, "c").unwrap().unpack(&packed, 100, &mut out);
-            assert!(result.is_err() && out.capacity() < 1 << 20, "{codec}: {}", out.capacity());
+            let result = Unpacker::new(codec, "c").unwrap().unpack(&packed, &mut [0; 100]);
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains("100 bytes"), "{codec}: {error}");
         }
     }
 

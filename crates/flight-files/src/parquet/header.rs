@@ -1,6 +1,8 @@
 //! Page headers.
 
+use bytes::Bytes;
 use parquet::basic::Encoding;
+use parquet::column::page::Page;
 
 use super::thrift::{Compact, FieldHead, I32, STRUCT, ThriftError};
 
@@ -42,6 +44,23 @@ pub(super) struct DataV2 {
     pub(super) definition_bytes: i32,
     pub(super) repetition_bytes: i32,
     pub(super) compressed: bool,
+}
+
+impl DataV2 {
+    /// The page of this header, as the parquet crate takes it.
+    pub(super) fn page(&self, buf: Bytes) -> Page {
+        Page::DataPageV2 {
+            buf,
+            num_values: self.values as u32,
+            encoding: self.encoding,
+            num_nulls: self.nulls as u32,
+            num_rows: self.rows as u32,
+            def_levels_byte_len: self.definition_bytes as u32,
+            rep_levels_byte_len: self.repetition_bytes as u32,
+            is_compressed: self.compressed,
+            statistics: None,
+        }
+    }
 }
 
 /// The numbers of whichever of the page headers' structures is there, by field.

@@ -4,9 +4,11 @@
 //! the footer's structure ([`footer`]), where column chunks lie ([`ParquetFile::open`]), and every
 //! page ([`pages`]), each against a limit before anything is sized by it.
 
+mod ahead;
 mod budget;
 mod codec;
 mod delta;
+mod dictionaries;
 mod footer;
 mod header;
 mod hybrid;
@@ -14,6 +16,7 @@ mod int96;
 mod levels;
 mod measure;
 mod pages;
+mod projection;
 mod scan;
 mod thrift;
 
@@ -32,6 +35,9 @@ use crate::access::FileAccess;
 use crate::error::{FileError, parquet_damage, unwinding, within};
 use crate::limits::ReadLimits;
 
+pub(crate) use ahead::ParquetAhead;
+pub use ahead::{DecodeOptions, DecodePool};
+pub(crate) use projection::Projection;
 pub(crate) use scan::ParquetScan;
 
 /// A Parquet file's metadata, checked.
@@ -98,6 +104,12 @@ impl ParquetFile {
 
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The index of the row group that holds `row`, of which the file has one.
+    fn group_of(&self, row: u64) -> usize {
+        let after = self.groups.partition_point(|group| group.first_row <= row);
+        after.checked_sub(1).expect("the first group begins at row 0")
     }
 }
 

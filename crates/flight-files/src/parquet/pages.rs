@@ -7,12 +7,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use flight_wire::{BufferPool, PooledBuffer};
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::ParquetError;
 
 use super::budget::{Budget, Refusal};
 use super::codec::Unpacker;
+use super::dictionaries::{Dictionaries, SharedDictionary};
 use super::header::{self, DataV2, PageHeader, PageKind};
 use super::levels::{Levels, levels_width};
 use super::measure::{Column, Dictionary, Measure, measure};
@@ -32,12 +34,16 @@ pub(super) struct Pages {
     leaf: usize,
     column: Arc<Column>,
     unpacker: Unpacker,
+    memory: BufferPool,
     page_bytes_max: u64,
     /// Of the next page's header, and the end of the chunk.
     position: u64,
     end: u64,
     next: Option<PageHeader>,
-    dictionary: Option<(Dictionary, u64)>,
+    /// With the bytes that it holds.
+    dictionary: Option<(Arc<Dictionary>, u64)>,
+    /// Those of all readers of this row group.
+    dictionaries: Option<Arc<Dictionaries>>,
     first_data_page: bool,
 }
 
@@ -47,6 +53,8 @@ impl Pages {
         budget: Arc<Budget>,
         leaf: usize,
         chunk: &Chunk,
+        memory: BufferPool,
+        dictionaries: Option<Arc<Dictionaries>>,
         page_bytes_max: u64,
     ) -> Result<Self, FileError> {
         Ok(Self {
@@ -55,11 +63,13 @@ impl Pages {
             leaf,
             unpacker: Unpacker::new(chunk.codec, &chunk.column.name)?,
             column: Arc::clone(&chunk.column),
+            memory,
             page_bytes_max,
             position: chunk.range.start,
             end: chunk.range.end,
             next: None,
             dictionary: None,
+            dictionaries,
             first_data_page: true,
         })
     }
@@ -150,28 +160,15 @@ impl Pages {
         let Some(header) = self.take()? else { return Ok(None) };
         // The packed page is gone once it is unpacked, but both are held for a moment.
         self.budget.may_hold(header.packed_bytes as u64 + header.unpacked_bytes as u64)?;
-        let packed = self.position - header.packed_bytes as u64;
-        let packed = self.access.read(packed, header.packed_bytes as u64)?;
-        if header.crc.is_some_and(|crc| crc as u32 != crc32fast::hash(&packed)) {
-            return Err(self.damaged("a page does not match its checksum").into());
-        }
-        let page = self.unpack(&header, packed)?;
         match header.kind {
-            PageKind::Dictionary { values, encoding, sorted } => {
-                int96::check(&self.column, &page)?;
-                let dictionary = Dictionary::read(&self.column, &page, values as u64)?;
-                // The page and the decoder's copy of it.
-                let held = 2 * page.len() as u64;
-                self.budget.spend(self.leaf, held, Measure { total: 0, longest: 0 }, true)?;
-                self.dictionary = Some((dictionary, held));
-                Ok(Some(Page::DictionaryPage {
-                    buf: page,
-                    num_values: values as u32,
-                    encoding,
-                    is_sorted: sorted,
-                }))
-            }
+            PageKind::Dictionary { values, encoding, sorted } => Ok(Some(Page::DictionaryPage {
+                buf: self.dictionary_page(&header, values)?,
+                num_values: values as u32,
+                encoding,
+                is_sorted: sorted,
+            })),
             PageKind::Data { values, encoding, definition, repetition } => {
+                let page = self.read_page(&header)?;
                 let levels =
                     Levels::of_v1(&self.column, &page, values as u64, definition, repetition);
                 let levels = levels.ok_or_else(|| self.damaged("a page's levels are cut off"))?;
@@ -186,17 +183,51 @@ impl Pages {
                 }))
             }
             PageKind::DataV2(ref v2) => {
+                let page = self.read_page(&header)?;
                 let levels = Levels::of_v2(&self.column, &page, v2);
                 let levels = levels.ok_or_else(|| self.damaged("a page's levels are cut off"))?;
                 self.account(&page, &levels, v2.encoding, v2.values)?;
-                Ok(Some(page_v2(page, v2)))
+                Ok(Some(v2.page(page)))
             }
             PageKind::Index => Ok(None), // `peek` passes over them.
         }
     }
 
-    fn unpack(&mut self, header: &PageHeader, packed: Vec<u8>) -> Result<Bytes, FileError> {
-        let size = header.unpacked_bytes as usize;
+    /// The dictionary, which other readers of the row group may have unpacked already.
+    fn dictionary_page(&mut self, header: &PageHeader, values: i32) -> Result<Bytes, Refusal> {
+        let shared = self.dictionaries.as_ref().and_then(|d| d.find(self.leaf, self.position));
+        let shared = match shared {
+            Some(shared) => shared,
+            None => {
+                let page = self.read_page(header)?;
+                int96::check(&self.column, &page)?;
+                let lengths = Arc::new(Dictionary::read(&self.column, &page, values as u64)?);
+                let shared = SharedDictionary { end: self.position, page, lengths };
+                if let Some(dictionaries) = &self.dictionaries {
+                    dictionaries.keep(self.leaf, shared.clone());
+                }
+                shared
+            }
+        };
+        // The page and the decoder's copy of it.
+        let held = 2 * shared.page.len() as u64;
+        self.budget.spend(self.leaf, held, Measure { total: 0, longest: 0 }, true)?;
+        self.dictionary = Some((shared.lengths, held));
+        Ok(shared.page)
+    }
+
+    /// The bytes of the page that was passed over last, unpacked.
+    fn read_page(&mut self, header: &PageHeader) -> Result<Bytes, FileError> {
+        let mut packed = self.memory(header.packed_bytes)?;
+        let start = self.position - header.packed_bytes as u64;
+        self.access.read_into(packed.as_mut_slice(), start)?;
+        if header.crc.is_some_and(|crc| crc as u32 != crc32fast::hash(packed.as_ref())) {
+            return Err(self.damaged("a page does not match its checksum"));
+        }
+        self.unpack(header, packed)
+    }
+
+    fn unpack(&mut self, header: &PageHeader, packed: PooledBuffer) -> Result<Bytes, FileError> {
         let (levels, compressed) = match &header.kind {
             PageKind::DataV2(page) => {
                 ((page.definition_bytes + page.repetition_bytes) as usize, page.compressed)
@@ -204,19 +235,30 @@ impl Pages {
             _ => (0, true),
         };
         if self.unpacker.is_stored() || !compressed {
-            if packed.len() != size {
+            if header.packed_bytes != header.unpacked_bytes {
                 return Err(self.damaged("a page that is not compressed has two sizes"));
             }
-            return Ok(packed.into());
+            return Ok(Bytes::from_owner(packed));
         }
-        let mut page = Vec::with_capacity(size.min(packed.len().saturating_mul(64)));
-        page.extend_from_slice(&packed[..levels]);
+        let mut page = self.memory(header.unpacked_bytes)?;
+        let (page_levels, values) = page.as_mut_slice().split_at_mut(levels);
+        let (packed_levels, packed) = packed.as_ref().split_at(levels);
+        page_levels.copy_from_slice(packed_levels);
         // A page without values may have nothing to unpack, not even an empty frame.
-        if size > levels {
-            let unpacked = self.unpacker.unpack(&packed[levels..], size - levels, &mut page);
+        if !values.is_empty() {
+            let unpacked = self.unpacker.unpack(packed, values);
             unpacked.map_err(|error| error.in_column(&self.column.name))?;
         }
-        Ok(page.into())
+        Ok(Bytes::from_owner(page))
+    }
+
+    /// Memory for `bytes`, which were checked against the limit of a page.
+    fn memory(&self, bytes: i32) -> Result<PooledBuffer, FileError> {
+        let no_memory = || {
+            let what = format!("there is no memory for a page of {bytes} bytes");
+            FileError::invalid(what)
+        };
+        self.memory.take(bytes as usize).ok_or_else(no_memory)
     }
 
     /// Pays for a data page, and checks what only its bytes can tell.
@@ -234,7 +276,7 @@ impl Pages {
             int96::check(&self.column, levels.values)?;
         }
         let (dictionary, dictionary_bytes) =
-            self.dictionary.as_ref().map_or((None, 0), |d| (Some(&d.0), d.1));
+            self.dictionary.as_ref().map_or((None, 0), |d| (Some(&*d.0), d.1));
         let values = values as u64;
         let mut measured = measure(&self.column, encoding, levels.values, values, dictionary)?;
         // Two levels of 16 bits each, in vectors that double.
@@ -309,20 +351,6 @@ impl Pages {
     fn refuse(&self, refusal: Refusal) -> ParquetError {
         self.budget.refuse(refusal);
         ParquetError::General("refused".to_owned())
-    }
-}
-
-fn page_v2(buf: Bytes, page: &DataV2) -> Page {
-    Page::DataPageV2 {
-        buf,
-        num_values: page.values as u32,
-        encoding: page.encoding,
-        num_nulls: page.nulls as u32,
-        num_rows: page.rows as u32,
-        def_levels_byte_len: page.definition_bytes as u32,
-        rep_levels_byte_len: page.repetition_bytes as u32,
-        is_compressed: page.compressed,
-        statistics: None,
     }
 }
 

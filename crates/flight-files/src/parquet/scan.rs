@@ -3,22 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
+use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, RowGroups, RowSelection, RowSelector,
 };
-use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::budget::{Budget, Refusal};
+use super::dictionaries::Dictionaries;
 use super::pages::Pages;
-use super::{Group, ParquetFile, guarded};
-use crate::access::FileAccess;
+use super::projection::Projection;
 use crate::error::{FileError, arrow_damage, parquet_damage, unwinding};
-use crate::limits::{BATCH_ROWS_STEP, PARQUET_BATCH_BYTES, PARQUET_BATCH_ROWS_MAX};
+use crate::limits::PARQUET_BATCH_ROWS_MAX;
 
 /// How much smaller a batch is tried again when it would cost too much.
 const SHRINK: u64 = 4;
@@ -26,19 +24,14 @@ const SHRINK: u64 = 4;
 /// Reads each row group with a reader of its own, so that one that holds fewer rows than it claims
 /// cannot shift the rows of the next.
 pub(crate) struct ParquetScan {
-    access: Arc<FileAccess>,
-    file: Arc<ParquetFile>,
-    levels: FieldLevels,
-    /// Of the batches given: columns in the asked order, with the file's metadata.
-    schema: SchemaRef,
-    /// Columns asked for, by index into the file's schema.
-    asked: Vec<usize>,
-    /// For each of them, which one of those decoded it is.
-    order: Vec<usize>,
-    /// Leaf columns that are decoded.
-    leaves: Vec<usize>,
+    projection: Arc<Projection>,
+    /// Rows that are still to be given.
     rows: Range<u64>,
-    batch_rows: usize,
+    /// The row up to which a reader may be opened, so that [`Self::extend`] finds it open: not
+    /// before `rows.end`.
+    reach: u64,
+    /// Of the row group that this scan shares with others.
+    dictionaries: Option<Arc<Dictionaries>>,
     group: Option<GroupReader>,
 }
 
@@ -51,33 +44,34 @@ struct GroupReader {
 }
 
 impl ParquetScan {
-    /// `columns` and `rows` have been checked against the schema and the row count.
-    pub(crate) fn new(
-        access: Arc<FileAccess>,
-        file: Arc<ParquetFile>,
-        columns: Option<Vec<usize>>,
-        schema: SchemaRef,
+    /// `rows` have been checked against the row count.
+    pub(crate) fn whole(projection: Arc<Projection>, rows: Range<u64>) -> Self {
+        Self { projection, reach: rows.end, rows, dictionaries: None, group: None }
+    }
+
+    /// Whole batches of one row group, up to its end or to `reach` if the scan is extended.
+    pub(super) fn part(
+        projection: Arc<Projection>,
         rows: Range<u64>,
-        batch_rows: usize,
-    ) -> Result<Self, FileError> {
-        let count = file.schema.fields().len();
-        let asked = columns.unwrap_or_else(|| (0..count).collect());
-        let mut roots = asked.clone();
-        roots.sort_unstable();
-        roots.dedup();
-        let position =
-            |column: &usize| roots.binary_search(column).expect("roots are the columns asked for");
-        let order = asked.iter().map(position).collect();
-        let descriptor = file.metadata.file_metadata().schema_descr();
-        let leaves = (0..descriptor.num_columns())
-            .filter(|leaf| roots.binary_search(&descriptor.get_column_root_idx(*leaf)).is_ok())
-            .collect();
-        let mask = ProjectionMask::roots(descriptor, roots);
-        let levels = guarded(|| {
-            parquet_to_arrow_field_levels(descriptor, mask, Some(file.schema.fields()))
-        })?;
-        let group = None;
-        Ok(Self { access, file, levels, schema, asked, order, leaves, rows, batch_rows, group })
+        reach: u64,
+        dictionaries: Arc<Dictionaries>,
+    ) -> Self {
+        Self { projection, rows, reach, dictionaries: Some(dictionaries), group: None }
+    }
+
+    /// Goes on to `end`, which is not past the scan's reach.
+    pub(super) fn extend(&mut self, end: u64) {
+        self.rows.end = end;
+    }
+
+    /// How many rows are still to be given.
+    pub(super) fn remaining(&self) -> u64 {
+        self.rows.end.saturating_sub(self.rows.start)
+    }
+
+    /// Bytes of the pages and dictionaries that wait to be decoded further.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.group.as_ref().map_or(0, |group| group.budget.held_bytes())
     }
 
     /// The next batch; `None` once every asked row was given.
@@ -85,7 +79,7 @@ impl ParquetScan {
         if self.rows.is_empty() {
             return Ok(None);
         }
-        if self.order.is_empty() {
+        if self.projection.is_empty() {
             return self.next_without_columns().map(Some);
         }
         loop {
@@ -106,7 +100,7 @@ impl ParquetScan {
                     self.group = Some(self.open_group(Some(fewer))?);
                 }
                 Err(Refusal::OverBudget(value)) => {
-                    let max = self.file.limits.decoded_bytes;
+                    let max = self.projection.file.limits.decoded_bytes;
                     let limit = "a decoded row's bytes";
                     return Err(FileError::TooLarge { limit, value, max, column: None });
                 }
@@ -117,26 +111,27 @@ impl ParquetScan {
 
     fn next_without_columns(&mut self) -> Result<RecordBatch, FileError> {
         let rows = (self.rows.end - self.rows.start).min(PARQUET_BATCH_ROWS_MAX);
-        let rows = usize::try_from(rows).unwrap_or(self.batch_rows).min(self.batch_rows);
-        self.access.check_unchanged()?;
+        let most = self.projection.batch_rows;
+        let rows = usize::try_from(rows).unwrap_or(most).min(most);
+        self.projection.access.check_unchanged()?;
         self.rows.start += rows as u64;
-        self.batch(Vec::new(), rows)
+        self.projection.batch(Vec::new(), rows)
     }
 
     /// A reader of the group that holds the next row, giving batches of about the usual size.
     fn open_group(&self, batch_rows: Option<u64>) -> Result<GroupReader, FileError> {
-        let groups = &self.file.groups;
-        let after = groups.partition_point(|group| group.first_row <= self.rows.start);
-        let index = after.checked_sub(1).expect("the first group begins at row 0");
-        let group = &groups[index];
-        let end = (group.first_row + group.rows).min(self.rows.end);
+        let (file, levels) = (&self.projection.file, &self.projection.levels);
+        let index = file.group_of(self.rows.start);
+        let group = &file.groups[index];
+        // Batches of the usual size end where the rows do, even if the reader goes on.
+        let reach = if batch_rows.is_some() { self.rows.end } else { self.reach };
+        let end = (group.first_row + group.rows).min(reach);
         // Decoders reserve room for as many rows as they are told to expect.
-        let batch_rows = batch_rows.unwrap_or_else(|| self.usual_batch_rows(group));
+        let batch_rows = batch_rows.unwrap_or_else(|| self.projection.usual_batch_rows(group));
         let batch_rows = batch_rows.min(end - self.rows.start);
 
-        let leaves = self.file.metadata.file_metadata().schema_descr().num_columns();
-        let limit = self.file.limits.decoded_bytes;
-        let budget = Arc::new(Budget::new(limit, leaves, batch_rows));
+        let leaves = file.metadata.file_metadata().schema_descr().num_columns();
+        let budget = Arc::new(Budget::new(file.limits.decoded_bytes, leaves, batch_rows));
         let source = GroupSource { scan: self, index, budget: Arc::clone(&budget) };
         let length = |rows: u64| {
             let rows = usize::try_from(rows);
@@ -148,7 +143,7 @@ impl ParquetScan {
         ]);
         let reader = unwinding(|| {
             ParquetRecordBatchReader::try_new_with_row_groups(
-                &self.levels,
+                levels,
                 &source,
                 batch_rows as usize,
                 Some(selection),
@@ -163,15 +158,6 @@ impl ParquetScan {
             Err(_) => FileError::damaged("its column chunks cannot be decoded"),
         };
         Err(self.name_column(error, batch_rows))
-    }
-
-    fn usual_batch_rows(&self, group: &Group) -> u64 {
-        let bytes = self.leaves.iter().map(|leaf| group.chunks[*leaf].decoded_bytes);
-        let bytes = bytes.fold(0, u64::saturating_add);
-        let rows = PARQUET_BATCH_BYTES.saturating_mul(group.rows) / bytes.max(1);
-        let rows = rows.clamp(1, PARQUET_BATCH_ROWS_MAX);
-        let rows = if rows > BATCH_ROWS_STEP { rows - rows % BATCH_ROWS_STEP } else { rows };
-        rows.min(self.batch_rows as u64)
     }
 
     fn read(&self, group: &mut GroupReader) -> Result<RecordBatch, Refusal> {
@@ -190,19 +176,8 @@ impl ParquetScan {
             }
             Ok(Some(Ok(batch))) => Ok(batch),
         };
-        let batch = batch.and_then(|batch| self.arrange(&batch));
+        let batch = batch.and_then(|batch| self.projection.arrange(&batch));
         Ok(batch.map_err(|error| self.name_column(error, expected))?)
-    }
-
-    /// Makes a batch as it was asked for of one as it was decoded.
-    fn arrange(&self, decoded: &RecordBatch) -> Result<RecordBatch, FileError> {
-        for (column, field) in decoded.columns().iter().zip(decoded.schema_ref().fields()) {
-            // The crate trusts an embedded Arrow schema about the children of nested columns.
-            let sound = column.to_data().validate();
-            sound.map_err(|error| FileError::damaged(error.to_string()).in_column(field.name()))?;
-        }
-        let columns = self.order.iter().map(|column| Arc::clone(decoded.column(*column)));
-        self.batch(columns.collect(), decoded.num_rows())
     }
 
     /// Names the column that an error about the next `rows` rows comes from. Where nothing but
@@ -211,20 +186,18 @@ impl ParquetScan {
         if !is_nameless(&error) {
             return error;
         }
-        if let [column] = self.asked[..] {
-            return error.in_column(self.file.schema.field(column).name());
+        let asked = &self.projection.asked;
+        if let [column] = asked[..] {
+            return error.in_column(self.projection.file.schema.field(column).name());
         }
         let rows = self.rows.start..self.rows.start + rows;
-        let alone = self.asked.iter().find_map(|column| self.error_of(*column, rows.clone()));
+        let alone = asked.iter().find_map(|column| self.error_of(*column, rows.clone()));
         alone.unwrap_or(error)
     }
 
     /// What is wrong with `rows` of one column.
     fn error_of(&self, column: usize, rows: Range<u64>) -> Option<FileError> {
-        let (access, file) = (Arc::clone(&self.access), Arc::clone(&self.file));
-        let schema = Arc::new(file.schema.project(&[column]).ok()?);
-        let alone = Self::new(access, file, Some(vec![column]), schema, rows, self.batch_rows);
-        let mut alone = alone.ok()?;
+        let mut alone = Self::whole(Arc::new(self.projection.of_one(column)?), rows);
         loop {
             match alone.next_batch() {
                 Ok(Some(_)) => {}
@@ -234,16 +207,6 @@ impl ParquetScan {
                 Ok(None) | Err(_) => return None,
             }
         }
-    }
-
-    fn batch(
-        &self,
-        columns: Vec<arrow_array::ArrayRef>,
-        rows: usize,
-    ) -> Result<RecordBatch, FileError> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(|error| FileError::damaged(error.to_string()))
     }
 }
 
@@ -269,16 +232,18 @@ struct GroupSource<'a> {
 
 impl RowGroups for GroupSource<'_> {
     fn num_rows(&self) -> usize {
-        self.scan.file.groups[self.index].rows as usize
+        self.scan.projection.file.groups[self.index].rows as usize
     }
 
     fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>, ParquetError> {
-        let file = &self.scan.file;
+        let file = &self.scan.projection.file;
         let pages = Pages::new(
-            Arc::clone(&self.scan.access),
+            Arc::clone(&self.scan.projection.access),
             Arc::clone(&self.budget),
             leaf,
             &file.groups[self.index].chunks[leaf],
+            self.scan.projection.memory.clone(),
+            self.scan.dictionaries.clone(),
             file.limits.page_bytes,
         );
         match pages {
@@ -291,11 +256,11 @@ impl RowGroups for GroupSource<'_> {
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
-        Box::new(std::iter::once(self.scan.file.metadata.row_group(self.index)))
+        Box::new(std::iter::once(self.scan.projection.file.metadata.row_group(self.index)))
     }
 
     fn metadata(&self) -> &ParquetMetaData {
-        &self.scan.file.metadata
+        &self.scan.projection.file.metadata
     }
 }
 

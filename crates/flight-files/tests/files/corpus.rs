@@ -17,7 +17,7 @@ use crate::support::{assert_same_rows, open_file, read};
 const GOLDEN: &str = "arrow-testing/arrow-ipc-stream/integration";
 
 /// The files below `folder` whose names end in `ending`.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -8,13 +8,18 @@ use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use flight_files::{DatasetFile, FileError, Format, Piece, Scan};
+use flight_files::{DatasetFile, DecodeOptions, DecodePool, FileError, Format, Piece, Scan};
 use flight_testkit::{batches, corpus, rng, schemas};
 use flight_wire::frame::flight_data_bytes;
 use flight_wire::{BatchDecoder, Compression, DecodeLimits, Decoded, EncodeOptions, Encoder};
 use rand::RngExt;
 
 use crate::support::{assert_same_rows, open, scan, stream_of};
+
+/// Decodes nothing here: only Parquet has to be.
+fn pool() -> Arc<DecodePool> {
+    DecodePool::new(DecodeOptions::default()).unwrap()
+}
 
 /// A file of these batches as another program writes it.
 fn file_of(schema: &SchemaRef, sent: &[RecordBatch], codec: Option<CompressionType>) -> Vec<u8> {
@@ -32,7 +37,7 @@ fn received(
     asked: &Scan,
     options: &EncodeOptions,
 ) -> Result<(Vec<RecordBatch>, usize), FileError> {
-    let pieces = dataset.pieces(asked.clone(), options.clone())?;
+    let pieces = dataset.pieces(asked.clone(), options.clone(), &pool())?;
     let mut encoder = Encoder::new(pieces.schema(), options.clone()).unwrap();
     let mut decoder = BatchDecoder::new(DecodeLimits::default());
     decoder.decode(&encoder.schema().header, &Buffer::default()).unwrap();
@@ -160,7 +165,7 @@ fn whole_batches_are_the_bytes_of_the_file() {
         let bytes = file_of(&schema, &sent, codec);
         let dataset = open(&bytes, Format::Feather).unwrap();
         let options = EncodeOptions { compression: asked, ..EncodeOptions::default() };
-        let pieces: Vec<_> = dataset.pieces(Scan::all(), options).unwrap().collect();
+        let pieces: Vec<_> = dataset.pieces(Scan::all(), options, &pool()).unwrap().collect();
         assert_eq!(pieces.len(), 2);
         for piece in pieces {
             let Piece::Message(message) = piece.unwrap() else { panic!("{codec:?}: encoded") };

@@ -94,7 +94,7 @@ fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
         batch_rows: options.batch_rows_max,
     };
     let named = move |error| status::of_file(&name, &error);
-    let pieces = part.file.pieces(scan, options.clone()).map_err(&named)?;
+    let pieces = part.file.pieces(scan, options.clone(), &flight.decode).map_err(&named)?;
     let schema = Arc::clone(pieces.schema());
     let pieces = pieces.map(move |piece| piece.map_err(&named));
     Frames::new(&schema, Box::new(pieces), options, ticket.checksum.is_some())
