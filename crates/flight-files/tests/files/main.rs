@@ -9,6 +9,7 @@ mod columns;
 mod corpus;
 mod damage;
 mod dictionaries;
+mod feather;
 mod handmade;
 mod parquet_pages;
 mod round_trip;
