@@ -19,27 +19,32 @@ use flight_wire::{
     BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame, MessageReader, Received,
 };
 
-/// What a scenario is called, and how it runs so many times.
-const SCENARIOS: [(&str, fn(usize)); 7] = [
-    ("encode-small", |times| encode(&small(), times)),
-    ("encode-taxi", |times| encode(&taxi(), times)),
-    ("encode-taxi-split", |times| encode_within(&taxi(), 1 << 20, times)),
-    ("encode-dictionary", |times| encode(&dictionary(), times)),
-    ("decode-small", |times| decode(&small(), times)),
-    ("decode-taxi", |times| decode(&taxi(), times)),
-    ("decode-dictionary", |times| decode(&dictionary(), times)),
+struct Scenario {
+    name: &'static str,
+    /// Runs it so many times.
+    run: fn(usize),
+}
+
+const SCENARIOS: [Scenario; 7] = [
+    Scenario { name: "encode-small", run: |times| encode(&small(), times) },
+    Scenario { name: "encode-taxi", run: |times| encode(&taxi(), times) },
+    Scenario { name: "encode-taxi-split", run: |times| encode_within(&taxi(), 1 << 20, times) },
+    Scenario { name: "encode-dictionary", run: |times| encode(&dictionary(), times) },
+    Scenario { name: "decode-small", run: |times| decode(&small(), times) },
+    Scenario { name: "decode-taxi", run: |times| decode(&taxi(), times) },
+    Scenario { name: "decode-dictionary", run: |times| decode(&dictionary(), times) },
 ];
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, times] = arguments.as_slice() else {
-        SCENARIOS.iter().for_each(|(name, _)| println!("{name}"));
+        SCENARIOS.iter().for_each(|scenario| println!("{}", scenario.name));
         return Ok(());
     };
-    let scenario = SCENARIOS.iter().find(|(known, _)| known == name);
-    let (_, run) = scenario.ok_or_else(|| format!("there is no scenario {name:?}"))?;
+    let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name);
+    let scenario = scenario.ok_or_else(|| format!("there is no scenario {name:?}"))?;
     let times = times.parse().map_err(|_| format!("{times:?} is no number of times"))?;
-    run(times);
+    (scenario.run)(times);
     Ok(())
 }
 

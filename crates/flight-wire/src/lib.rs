@@ -19,6 +19,7 @@ pub mod limits;
 mod logical;
 mod messages;
 mod narrow;
+mod plain;
 mod pool;
 pub mod protocol;
 mod receive;

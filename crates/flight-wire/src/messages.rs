@@ -1,8 +1,8 @@
 //! One batch as IPC messages that share its arrays' buffers.
 //!
 //! `arrow-ipc`'s stream encoder gives the buffers of encapsulated messages in a row; here they are
-//! cut into messages, whose bodies are those buffers. Splitting a batch that makes too large a
-//! message is the [`Encoder`](crate::Encoder)'s part.
+//! cut into messages, whose bodies are those buffers. Batches of plain columns go a shorter way.
+//! Splitting a batch that makes too large a message is the [`Encoder`](crate::Encoder)'s part.
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -11,9 +11,12 @@ use arrow_ipc::{CompressionType, MessageHeader};
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use crate::encoder::{Compression, EncodeError};
+use crate::plain::PlainEncoder;
 
 /// Bytes before a message's flatbuffer in a file or stream: continuation marker and length.
 pub const MESSAGE_PREFIX_BYTES: usize = 8;
+/// Buffers begin at multiples of this many bytes of a body.
+pub(crate) const ALIGNMENT: usize = 64;
 
 /// What a message holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +51,13 @@ pub enum Extension {
 
 /// Encodes batches of one schema, each as the dictionaries that are new and one message of rows.
 pub struct MessageEncoder {
-    inner: StreamEncoder,
     schema: Message,
-    /// The encoder's first answer repeats the schema.
-    schema_is_cut: bool,
-    /// Without any, a batch is one message, and there is nothing to look for in it.
-    has_dictionaries: bool,
+    rows: Rows,
+}
+
+enum Rows {
+    Plain(Box<PlainEncoder>),
+    Any(Box<AnyEncoder>),
 }
 
 impl MessageEncoder {
@@ -69,13 +73,16 @@ impl MessageEncoder {
         let only_schema = StreamEncoder::try_new_with_options(schema, options.clone())?;
         let mut buffers = only_schema.finish()?.into_iter();
         let header = next_header(&mut buffers)?.ok_or(EncodeError::Inconsistent)?;
-        let is_dictionary = |data_type: &DataType| matches!(data_type, DataType::Dictionary(..));
-        let mut fields = schema.flattened_fields().into_iter();
+        let plain = match compression {
+            Compression::None => PlainEncoder::for_schema(schema),
+            Compression::Lz4 | Compression::Zstd => None,
+        };
         Ok(Self {
-            inner: StreamEncoder::try_new_with_options(schema, options)?,
             schema: Message { kind: Kind::Schema, header, body: Vec::new(), body_bytes: 0 },
-            schema_is_cut: false,
-            has_dictionaries: fields.any(|field| is_dictionary(field.data_type())),
+            rows: match plain {
+                Some(plain) => Rows::Plain(Box::new(plain)),
+                None => Rows::Any(Box::new(AnyEncoder::new(schema, options)?)),
+            },
         })
     }
 
@@ -89,8 +96,40 @@ impl MessageEncoder {
     ///
     /// # Errors
     ///
-    /// A fault of the encoder: what the schema allows can be encoded.
+    /// A batch of another schema, or a fault of the encoder: what the schema allows can be encoded.
     pub fn encode(
+        &mut self,
+        batch: &RecordBatch,
+        dictionaries: &mut Vec<Message>,
+    ) -> Result<Message, EncodeError> {
+        match &mut self.rows {
+            Rows::Plain(plain) => Ok(plain.encode(batch)?),
+            Rows::Any(any) => any.encode(batch, dictionaries),
+        }
+    }
+}
+
+/// Encodes batches of every type, through `arrow-ipc`.
+struct AnyEncoder {
+    inner: StreamEncoder,
+    /// The encoder's first answer repeats the schema.
+    schema_is_cut: bool,
+    /// Without any, a batch is one message, and there is nothing to look for in it.
+    has_dictionaries: bool,
+}
+
+impl AnyEncoder {
+    fn new(schema: &Schema, options: IpcWriteOptions) -> Result<Self, ArrowError> {
+        let is_dictionary = |data_type: &DataType| matches!(data_type, DataType::Dictionary(..));
+        let mut fields = schema.flattened_fields().into_iter();
+        Ok(Self {
+            inner: StreamEncoder::try_new_with_options(schema, options)?,
+            schema_is_cut: false,
+            has_dictionaries: fields.any(|field| is_dictionary(field.data_type())),
+        })
+    }
+
+    fn encode(
         &mut self,
         batch: &RecordBatch,
         dictionaries: &mut Vec<Message>,

@@ -10,7 +10,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Schema, SchemaRef};
 use flight_files::{BatchWriter, Codec, FileError, Format, WriteOptions};
 use flight_testkit::{batches, rng, schemas};
 use proptest::prelude::*;
@@ -44,6 +44,22 @@ fn every_type_is_written_as_arrow_ipc_writes_it() {
     for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
         check(&schema, &batches::stream_of(&mut rng, &schema, &[100, 0, 1, 333]), codec);
         check(&schema, &[], codec);
+    }
+}
+
+/// Schemas of plain columns alone go another way through the encoder than others.
+#[test]
+fn every_type_alone_is_written_as_arrow_ipc_writes_it() {
+    let mut rng = rng(3);
+    for field in schemas::every_field() {
+        for nullable in [true, false] {
+            // The nulls of runs are those of their values.
+            let runs = matches!(field.data_type(), DataType::RunEndEncoded(..));
+            let nullable = nullable || runs || field.data_type().is_null();
+            let field = field.clone().with_nullable(nullable);
+            let schema: SchemaRef = Arc::new(Schema::new(vec![field.clone(), field]));
+            check(&schema, &batches::stream_of(&mut rng, &schema, &[64, 0, 13, 100]), Codec::None);
+        }
     }
 }
 
