@@ -107,12 +107,25 @@ pub(crate) fn begin(
 }
 
 impl Upload {
-    /// Adds a batch. After an error the upload can only be dropped.
+    /// Adds a batch, whose memory may be kept until [`flush`](Self::flush). After an error the
+    /// upload can only be dropped.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.with_writer(|writer| writer.write(batch))
+    }
+
+    /// Lets go of the batches' memory. After an error the upload can only be dropped.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        self.with_writer(BatchWriter::flush)
+    }
+
+    fn with_writer(
+        &mut self,
+        work: impl FnOnce(&mut BatchWriter) -> Result<(), FileError>,
+    ) -> Result<(), StoreError> {
         let Some(mut writer) = self.writer.take() else {
             return Err(self.failed_before());
         };
-        writer.write(batch).map_err(StoreError::file(&self.request.name, "writing a batch"))?;
+        work(&mut writer).map_err(StoreError::file(&self.request.name, "writing a batch"))?;
         self.writer = Some(writer);
         Ok(())
     }

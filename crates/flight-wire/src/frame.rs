@@ -9,7 +9,7 @@ use std::io::IoSlice;
 use arrow_buffer::Buffer;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::encoder::Message;
+use crate::messages::Message;
 
 /// Bytes of the gRPC prefix: a flag (1 = compressed) and the length.
 pub const GRPC_PREFIX_BYTES: usize = 5;

@@ -65,6 +65,9 @@ impl Dictionaries {
         columns: &mut [Self],
         batch: &RecordBatch,
     ) -> Result<RecordBatch, FileError> {
+        if columns.iter().all(|dictionaries| matches!(dictionaries, Self::None)) {
+            return Ok(batch.clone());
+        }
         let unified = columns.iter_mut().zip(batch.columns());
         let unified = unified.map(|(dictionaries, column)| dictionaries.unify(column));
         let unified = unified.collect::<Result<Vec<_>, _>>()?;

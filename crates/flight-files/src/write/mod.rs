@@ -5,6 +5,7 @@
 
 mod dictionary;
 mod feather;
+mod gather;
 mod parquet;
 mod rebuild;
 
@@ -84,7 +85,8 @@ impl BatchWriter {
         Ok(Self { schema, target, rows: 0, failed: false })
     }
 
-    /// Appends the rows of `batch`. After an error the file cannot be finished any more.
+    /// Appends the rows of `batch`, and may keep its memory until [`flush`](Self::flush). After an
+    /// error the file cannot be finished any more.
     ///
     /// # Errors
     ///
@@ -99,6 +101,24 @@ impl BatchWriter {
         });
         written.unwrap_or_else(|_| Err(no_encoder()))?;
         self.rows += batch.num_rows() as u64;
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Lets go of the batches' memory, which a Feather file shares until a large write of some
+    /// megabyte comes together. After an error the file cannot be finished any more.
+    ///
+    /// # Errors
+    ///
+    /// When a batch has failed before, or the disk refuses.
+    pub fn flush(&mut self) -> Result<(), FileError> {
+        self.check_usable()?;
+        self.failed = true;
+        match &mut self.target {
+            Target::Feather(writer) => writer.flush()?,
+            // Copies what it is given into pages.
+            Target::Parquet(_) => {}
+        }
         self.failed = false;
         Ok(())
     }

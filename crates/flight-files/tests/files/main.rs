@@ -10,6 +10,7 @@ mod columns;
 mod corpus;
 mod damage;
 mod dictionaries;
+mod feather;
 mod handmade;
 mod parquet_pages;
 mod pieces;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fuzz;
 mod hostile;
 mod receive;
 mod round_trip;

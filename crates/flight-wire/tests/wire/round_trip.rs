@@ -6,14 +6,16 @@ use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use flight_testkit::{batches, rng, schemas};
-use flight_wire::{Compression, EncodeOptions};
+use flight_wire::{Compression, EncodeOptions, MESSAGE_PREFIX_BYTES, Message};
 use proptest::prelude::*;
 
 use super::{decode, encode, on_the_wire, receive};
 
 /// Sends `sent` and compares what arrives, schema and values, whatever the borders of batches.
 fn check(schema: &SchemaRef, sent: &[RecordBatch], options: &EncodeOptions) {
-    let wire = on_the_wire(encode(schema, sent, options));
+    let messages = encode(schema, sent, options);
+    messages.iter().for_each(assert_aligned);
+    let wire = on_the_wire(messages);
     let (got_schema, got) = decode(&receive(&wire, 70_001));
     assert_eq!(&got_schema, schema, "the schema arrives as it is");
     let rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
@@ -29,6 +31,20 @@ fn check(schema: &SchemaRef, sent: &[RecordBatch], options: &EncodeOptions) {
         offset += got.num_rows();
         taken += got.num_rows();
     }
+}
+
+/// Every buffer begins at a multiple of 64 bytes of its body, as arrays want it in memory, and a
+/// message takes such a multiple in a file.
+fn assert_aligned(message: &Message) {
+    let parsed = arrow_ipc::root_as_message(&message.header).unwrap();
+    let rows = parsed.header_as_record_batch();
+    let values = parsed.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
+    for buffer in rows.or(values).and_then(|batch| batch.buffers()).into_iter().flatten() {
+        assert_eq!(buffer.offset() % 64, 0, "{buffer:?} of {:?}", message.kind);
+    }
+    assert_eq!(parsed.bodyLength(), message.body_bytes as i64);
+    assert_eq!(message.body_bytes % 64, 0, "{:?}", message.kind);
+    assert_eq!((message.header.len() + MESSAGE_PREFIX_BYTES) % 64, 0, "{:?}", message.kind);
 }
 
 fn options(message_bytes_max: usize, compression: Compression) -> EncodeOptions {

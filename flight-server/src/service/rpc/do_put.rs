@@ -6,20 +6,22 @@ mod upload;
 use std::sync::Arc;
 
 use arrow_flight::FlightDescriptor;
+use bytes::Bytes;
 use flight_net::server::{CallContext, Deadline};
 use flight_net::{Body, FrameSender};
 use flight_wire::{FlightMessage, Frame};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use prost::Message as _;
+use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::service::Flight;
 use crate::service::command::PutCommand;
 use crate::service::metrics::Call;
 use crate::service::status::{self, trailers};
-use input::Input;
-use upload::{Begun, Upload};
+use input::{Input, Reserved};
+use upload::{Begun, Upload, Written};
 
 /// Messages that arrived are decoded and written together until they make up this much, so that
 /// small ones do not each cost a change of threads.
@@ -93,7 +95,7 @@ async fn take(
         let first = first;
         Upload::begin(flight, command, &first.message)
     });
-    let mut upload = match begun.await? {
+    let upload = match begun.await? {
         Begun::Upload(upload) => upload,
         Begun::AlreadyStored(summary) => {
             acknowledge.send(Frame::put_result(&summary.to_json())).await;
@@ -103,30 +105,107 @@ async fn take(
             return Ok(None);
         }
     };
-    while let Some(first) = input.next().await? {
-        let mut group = vec![first];
-        let mut bytes = group[0].message.bytes;
-        while bytes < GROUP_BYTES
-            && let Some(more) = input.ready()?
+    write(flight, upload, input, acknowledge, call).await.map(Some)
+}
+
+/// Writes all messages that come: one group on a thread that may block, while the next arrives.
+async fn write(
+    flight: &Flight,
+    upload: Upload,
+    input: &mut Input,
+    acknowledge: &FrameSender,
+    call: &Call,
+) -> Result<Upload, Status> {
+    let mut idle = Some(upload);
+    let mut writing = None;
+    let mut group = Group::default();
+    loop {
+        if !group.messages.is_empty()
+            && let Some(upload) = idle.take()
         {
-            bytes += more.message.bytes;
-            group.push(more);
+            let messages = group.take();
+            writing = Some(tokio::task::spawn_blocking(move || upload.write(messages)));
         }
-        let written = flight.blocking(move |_| upload.write(group)).await?;
-        call.received(bytes as u64, written.batches, written.rows);
-        upload = written.upload;
-        for app_metadata in written.acknowledged {
-            let sent = acknowledge.send(Frame::put_result(&app_metadata));
-            match tokio::time::timeout(flight.stall, sent).await {
-                Ok(true) => {}
-                Ok(false) => return Err(Status::cancelled("the client went away")),
-                Err(_) => {
-                    return Err(Status::deadline_exceeded("the acknowledgements are not read"));
-                }
+        if let Some(upload) = idle.take_if(|_| group.ended.is_some()) {
+            return group.ended.unwrap_or(Ok(())).map(|()| upload);
+        }
+        tokio::select! {
+            written = joined(&mut writing), if writing.is_some() => {
+                writing = None;
+                let written = written?;
+                call.received(written.bytes, written.batches, written.rows);
+                idle = Some(written.upload);
+                send(flight, acknowledge, written.acknowledged).await?;
+            }
+            message = input.next(), if group.has_room() => group.push(message, input),
+        }
+    }
+}
+
+/// Messages that are written together.
+#[derive(Default)]
+struct Group {
+    messages: Vec<Reserved>,
+    bytes: usize,
+    /// How the input ended. What came before is written first: its error is the one to be told.
+    ended: Option<Result<(), Status>>,
+}
+
+impl Group {
+    fn has_room(&self) -> bool {
+        self.ended.is_none() && self.bytes < GROUP_BYTES
+    }
+
+    /// Takes in what the input gave, and what of it is there already.
+    fn push(&mut self, message: Result<Option<Reserved>, Status>, input: &mut Input) {
+        match message {
+            Ok(Some(message)) => self.push_one(message),
+            Ok(None) => self.ended = Some(Ok(())),
+            Err(status) => self.ended = Some(Err(status)),
+        }
+        while self.has_room() {
+            match input.ready() {
+                Ok(Some(message)) => self.push_one(message),
+                Ok(None) => break,
+                Err(status) => self.ended = Some(Err(status)),
             }
         }
     }
-    Ok(Some(upload))
+
+    fn push_one(&mut self, message: Reserved) {
+        self.bytes += message.message.bytes;
+        self.messages.push(message);
+    }
+
+    fn take(&mut self) -> Vec<Reserved> {
+        self.bytes = 0;
+        std::mem::take(&mut self.messages)
+    }
+}
+
+/// What became of the group that is being written.
+async fn joined(
+    writing: &mut Option<JoinHandle<Result<Written, Status>>>,
+) -> Result<Written, Status> {
+    let Some(writing) = writing else { return std::future::pending().await };
+    writing.await.unwrap_or_else(|_| Err(Status::internal("the server failed on this call")))
+}
+
+/// Sends the acknowledgements of what was written.
+async fn send(
+    flight: &Flight,
+    acknowledge: &FrameSender,
+    acknowledged: Vec<Bytes>,
+) -> Result<(), Status> {
+    for app_metadata in acknowledged {
+        let sent = acknowledge.send(Frame::put_result(&app_metadata));
+        match tokio::time::timeout(flight.stall, sent).await {
+            Ok(true) => {}
+            Ok(false) => return Err(Status::cancelled("the client went away")),
+            Err(_) => return Err(Status::deadline_exceeded("the acknowledgements are not read")),
+        }
+    }
+    Ok(())
 }
 
 fn command(first: &FlightMessage, perf: bool) -> Result<PutCommand, Status> {

@@ -37,15 +37,17 @@ impl Input {
         Self { body, reader, budget, stall, share: None, begun: None }
     }
 
-    /// The next message; `None` once the client has ended the upload.
+    /// The next message; `None` once the client has ended the upload. A call that was dropped
+    /// before it ended has lost nothing.
     ///
     /// # Errors
     ///
     /// What is no Flight message, and `CANCELLED` when the client or its connection went away.
     pub(super) async fn next(&mut self) -> Result<Option<Reserved>, Status> {
         loop {
-            if let Some(bytes) = self.begun.take() {
+            if let Some(bytes) = self.begun {
                 self.share = Some(self.reserve(bytes).await?);
+                self.begun = None;
             }
             if let Some(message) = self.ready()? {
                 return Ok(Some(message));

@@ -39,6 +39,8 @@ pub(super) struct Written {
     pub(super) upload: Upload,
     /// The `app_metadata` of batches that had some, in order.
     pub(super) acknowledged: Vec<Bytes>,
+    /// Of the messages.
+    pub(super) bytes: u64,
     pub(super) batches: u64,
     pub(super) rows: u64,
 }
@@ -77,10 +79,12 @@ impl Upload {
     }
 
     /// Decodes and writes a group of messages.
-    pub(super) fn write(mut self, group: Vec<Reserved>) -> Result<Written, Status> {
+    pub(super) fn write(mut self, mut group: Vec<Reserved>) -> Result<Written, Status> {
         let mut acknowledged = Vec::new();
-        let (mut batches, mut rows) = (0, 0);
-        for Reserved { message, share } in group {
+        let (mut bytes, mut batches, mut rows) = (0, 0, 0);
+        // By reference: the writer holds the batches' memory until the flush, and so must we.
+        for Reserved { message, share } in &mut group {
+            bytes += message.bytes as u64;
             if !message.header.is_empty() {
                 let decoded = self.decoder.decode(&message.header, &message.body);
                 match decoded.map_err(IntoStatus::into_status)? {
@@ -91,7 +95,7 @@ impl Upload {
                             upload.write(&batch).map_err(IntoStatus::into_status)?;
                         }
                     }
-                    Decoded::Dictionary => self.keep(share),
+                    Decoded::Dictionary => self.keep(share.take()),
                     Decoded::Schema(_) => {}
                 }
             }
@@ -99,7 +103,10 @@ impl Upload {
                 acknowledged.push(message.app_metadata.clone());
             }
         }
-        Ok(Written { upload: self, acknowledged, batches, rows })
+        if let Target::Stored(upload) = &mut self.target {
+            upload.flush().map_err(IntoStatus::into_status)?;
+        }
+        Ok(Written { upload: self, acknowledged, bytes, batches, rows })
     }
 
     /// Keeps the memory of a dictionary's message for as long as the decoder keeps it.
