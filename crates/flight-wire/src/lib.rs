@@ -14,6 +14,7 @@ mod decoder;
 mod encoder;
 pub mod frame;
 pub mod guard;
+mod input;
 pub mod limits;
 mod logical;
 mod narrow;
