@@ -28,6 +28,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tonic::Status;
 
+#[doc(hidden)]
+pub use own::fuzzing;
 pub use streams::{GetStream, PutResults, PutSink};
 pub use transport::{StreamConnection, Transport};
 

@@ -17,6 +17,7 @@ mod decoder;
 mod driver;
 mod events;
 mod frame;
+pub mod fuzzing;
 mod headers;
 mod output;
 mod session;
