@@ -12,6 +12,7 @@ pub mod client;
 mod endpoint;
 pub mod limits;
 pub mod server;
+mod socket;
 
 pub use body::{Body, BodyError, FrameSender};
 pub use endpoint::{DEFAULT_PORT, Endpoint, EndpointError};

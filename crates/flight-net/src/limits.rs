@@ -57,6 +57,19 @@ pub const PENDING_RESETS: usize = 20;
 /// Streams that the server resets because the client broke the protocol.
 pub const LOCAL_RESETS: usize = 128;
 
+/// Of the client's own connection: CONTINUATION frames of a header block.
+pub const CONTINUATIONS_MAX: usize = 128;
+/// Control frames that ask for work while no data moves: settings, pings, resets, empty frames.
+pub const CONTROL_FRAMES_IN_A_ROW_MAX: usize = 1000;
+/// Interim answers (1xx) of a call.
+pub const INTERIM_ANSWERS_MAX: usize = 16;
+/// Streams that the client reset of late, on which it takes what was on its way.
+pub const CANCELLED_STREAMS_KEPT: usize = 256;
+/// Bytes of a DATA frame that the client sends, whatever the server takes: streams take turns.
+pub const FRAME_BYTES_SENT_MAX: usize = 1 << 20;
+/// Bytes of an acknowledgement of an upload.
+pub const PUT_RESULT_BYTES_MAX: usize = 4 << 20;
+
 /// Caps and times of the accept loop.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {

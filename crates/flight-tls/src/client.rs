@@ -15,6 +15,7 @@ use crate::ClientStream;
 use crate::chain;
 use crate::error::{TlsError, during_handshake};
 use crate::identity::ClientIdentity;
+use crate::limits::TLS_WRITE_BYTES;
 use crate::pem;
 use crate::server::{ALPN_HTTP2, authorities};
 use crate::suite::{self, CipherSuite, TlsVersion};
@@ -110,7 +111,9 @@ impl ClientTls {
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?,
         };
         let connector = TlsConnector::from(Arc::clone(&self.config));
-        let connected = connector.connect(name, stream).await;
+        let connected = connector
+            .connect_with(name, stream, |tls| tls.set_buffer_limit(Some(TLS_WRITE_BYTES)))
+            .await;
         connected.map_err(|error| during_handshake(error, TlsError::ServerClosed))
     }
 }

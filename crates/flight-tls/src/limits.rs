@@ -1,4 +1,8 @@
-//! Bounds on what is read from files.
+//! Bounds on what is read from files, and on what a connection buffers.
 
 /// A system's whole bundle of authorities takes about 220 KiB.
 pub const PEM_FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Bytes that a connection encrypts ahead of its socket. With rustls' default of 64 KiB a write of a
+/// megabyte goes through the kernel in sixteen parts.
+pub const TLS_WRITE_BYTES: usize = 512 << 10;

@@ -14,6 +14,7 @@ use crate::ServerStream;
 use crate::chain;
 use crate::error::{TlsError, during_handshake};
 use crate::identity::ServerIdentity;
+use crate::limits::TLS_WRITE_BYTES;
 use crate::pem;
 use crate::suite::{self, CipherSuite, TlsVersion};
 
@@ -71,7 +72,9 @@ pub async fn accept<S>(config: &Arc<ServerConfig>, stream: S) -> io::Result<Serv
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let accepted = TlsAcceptor::from(Arc::clone(config)).accept(stream).await;
+    let accepted = TlsAcceptor::from(Arc::clone(config))
+        .accept_with(stream, |tls| tls.set_buffer_limit(Some(TLS_WRITE_BYTES)))
+        .await;
     accepted.map_err(|error| during_handshake(error, TlsError::ClientClosed))
 }
 

@@ -178,3 +178,15 @@ impl Buf for Chunks {
         }
     }
 }
+
+impl Chunks {
+    /// Takes the next piece, or as much of it as `bytes_max` allows, without copying; `None` at the
+    /// end.
+    pub fn take_piece(&mut self, bytes_max: usize) -> Option<Bytes> {
+        let first = self.0.front_mut()?;
+        if first.len() > bytes_max {
+            return Some(first.split_to(bytes_max));
+        }
+        self.0.pop_front()
+    }
+}

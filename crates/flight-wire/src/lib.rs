@@ -15,6 +15,7 @@ mod decoder;
 mod encoder;
 pub mod frame;
 pub mod guard;
+mod input;
 pub mod limits;
 mod logical;
 mod messages;

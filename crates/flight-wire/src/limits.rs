@@ -9,6 +9,8 @@ pub const SEND_MESSAGE_BYTES_MIN: usize = 16 << 10;
 pub const SEND_MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a message that we take in an upload.
 pub const RECEIVE_MESSAGE_BYTES_MAX: usize = 256 << 20;
+/// Bytes of memory that a process keeps for the bodies of messages to come.
+pub const RECEIVE_POOL_BYTES: usize = 64 << 20;
 /// Bytes that a protobuf message can hold.
 pub const PROTOBUF_BYTES_MAX: usize = i32::MAX as usize;
 /// Bytes of one message's `app_metadata`.

@@ -1,15 +1,23 @@
-//! gRPC messages of `FlightData` read from whatever pieces arrive, each body copied once.
+//! gRPC messages of `FlightData` read from whatever pieces arrive, each body copied at most once.
 //!
-//! The body goes straight into an aligned buffer of its own, which a batch then shares; the other
-//! fields are slices of what arrived. Nothing is allocated by a length that passes a limit.
+//! The body goes straight into an aligned, recycled buffer of its own, which a batch then shares;
+//! the other fields are slices of what arrived. Whoever reads from a socket itself may read into
+//! that buffer ([`MessageReader::body_space`]), which saves the copy. Nothing is allocated by a
+//! length that passes a limit.
 
-use std::collections::VecDeque;
+use std::sync::LazyLock;
 
-use arrow_buffer::{Buffer, MutableBuffer};
-use bytes::{Buf, Bytes, BytesMut};
+use arrow_buffer::Buffer;
+use bytes::Bytes;
 
 use crate::frame::GRPC_PREFIX_BYTES;
-use crate::limits::{APP_METADATA_BYTES_MAX, HEADER_BYTES_MAX};
+use crate::input::Input;
+use crate::limits::{APP_METADATA_BYTES_MAX, HEADER_BYTES_MAX, RECEIVE_POOL_BYTES};
+use crate::pool::{BufferPool, PooledBuffer};
+
+/// One pool for the whole process, so that the memory that waits for bodies has one bound, however
+/// many streams there are.
+static POOL: LazyLock<BufferPool> = LazyLock::new(|| BufferPool::new(RECEIVE_POOL_BYTES));
 
 /// Why the bytes are not a stream of `FlightData`. The peer is at fault in every case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +34,9 @@ pub enum ReceiveError {
     FieldTooLarge { field: &'static str, bytes: u64, max: usize },
     #[error("the message is not a valid FlightData: {0}")]
     Malformed(&'static str),
+    /// This machine is at fault.
+    #[error("there is no memory for a body of {bytes} bytes; send smaller batches")]
+    NoMemory { bytes: usize },
     #[error("the stream ended in the middle of a message")]
     Cut,
 }
@@ -56,6 +67,7 @@ pub enum Received {
 /// Reads messages from pushed bytes.
 #[derive(Debug)]
 pub struct MessageReader {
+    pool: BufferPool,
     input: Input,
     message_bytes_max: usize,
     state: State,
@@ -68,12 +80,20 @@ pub struct MessageReader {
 enum State {
     Prefix,
     Fields,
-    Body { body: MutableBuffer, missing: usize },
+    Body { body: PooledBuffer, filled: usize },
 }
 
 impl MessageReader {
+    /// A reader that takes messages up to `message_bytes_max`; memory comes from the process's pool
+    /// of [`RECEIVE_POOL_BYTES`].
     pub fn new(message_bytes_max: usize) -> Self {
+        Self::with_pool(message_bytes_max, POOL.clone())
+    }
+
+    /// The same with memory of `pool`.
+    pub fn with_pool(message_bytes_max: usize, pool: BufferPool) -> Self {
         Self {
+            pool,
             input: Input::default(),
             message_bytes_max,
             state: State::Prefix,
@@ -110,15 +130,45 @@ impl MessageReader {
                         return Ok(Received::Starved);
                     }
                 }
-                State::Body { body, missing } => {
-                    self.remaining -= self.input.drain_into(body, missing);
-                    if *missing > 0 {
+                State::Body { body, filled } => {
+                    let copied = self.input.copy_into(&mut body.as_mut_slice()[*filled..]);
+                    *filled += copied;
+                    self.remaining -= copied;
+                    if *filled < body.as_ref().len() {
                         return Ok(Received::Starved);
                     }
-                    self.message.body = std::mem::take(body).into();
-                    self.state = State::Fields;
+                    let full = std::mem::replace(&mut self.state, State::Fields);
+                    if let State::Body { body, .. } = full {
+                        self.message.body = body.freeze();
+                    }
                 }
             }
+        }
+    }
+
+    /// The part of the current body that has not arrived, to be read into in place of
+    /// [`push`](Self::push); `None` when something else comes next.
+    pub fn body_space(&mut self) -> Option<&mut [u8]> {
+        match &mut self.state {
+            State::Body { body, filled } if self.input.is_empty() => {
+                let space = &mut body.as_mut_slice()[*filled..];
+                (!space.is_empty()).then_some(space)
+            }
+            _ => None,
+        }
+    }
+
+    /// The first `count` bytes of [`body_space`](Self::body_space) hold what arrived.
+    ///
+    /// # Panics
+    ///
+    /// When there was no such space: a fault of the caller.
+    pub fn filled(&mut self, count: usize) {
+        let space = self.body_space().map_or(0, |space| space.len());
+        assert!(count <= space, "{count} bytes were read into a space of {space}");
+        if let State::Body { filled, .. } = &mut self.state {
+            *filled += count;
+            self.remaining -= count;
         }
     }
 
@@ -128,7 +178,7 @@ impl MessageReader {
     ///
     /// [`ReceiveError::Cut`] within a message.
     pub fn finish(&self) -> Result<(), ReceiveError> {
-        let between = matches!(self.state, State::Prefix) && self.input.len == 0;
+        let between = matches!(self.state, State::Prefix) && self.input.is_empty();
         if between { Ok(()) } else { Err(ReceiveError::Cut) }
     }
 
@@ -177,10 +227,11 @@ impl MessageReader {
         if number == BODY {
             self.input.advance(head);
             self.remaining -= head;
-            // Within `message_bytes_max`, and reserved by whoever saw the message begin; pages are
-            // taken as data comes.
-            let body = MutableBuffer::with_capacity(length);
-            self.state = State::Body { body, missing: length };
+            // Within `message_bytes_max`, and reserved by whoever saw the message begin; pages of
+            // fresh memory are taken as data comes.
+            let no_memory = ReceiveError::NoMemory { bytes: length };
+            let body = self.pool.take(length).ok_or(no_memory)?;
+            self.state = State::Body { body, filled: 0 };
             return Ok(true);
         }
         let (field, max) = match number {
@@ -192,7 +243,7 @@ impl MessageReader {
         if length > max {
             return Err(ReceiveError::FieldTooLarge { field, bytes: length as u64, max });
         }
-        if self.input.len < head + length {
+        if self.input.len() < head + length {
             return Ok(false);
         }
         self.input.advance(head);
@@ -211,7 +262,7 @@ impl MessageReader {
         if bytes > self.remaining {
             return Err(ReceiveError::Malformed("a field is longer than its message"));
         }
-        if self.input.len < bytes {
+        if self.input.len() < bytes {
             return Ok(false);
         }
         self.input.advance(bytes);
@@ -229,108 +280,3 @@ const DESCRIPTOR: u64 = 1;
 const HEADER: u64 = 2;
 const APP_METADATA: u64 = 3;
 const BODY: u64 = 1000;
-
-/// Bytes of a protobuf varint at most.
-const VARINT_BYTES_MAX: usize = 10;
-
-/// Bytes that arrived and are not consumed.
-#[derive(Debug, Default)]
-struct Input {
-    pieces: VecDeque<Bytes>,
-    len: usize,
-}
-
-impl Input {
-    fn push(&mut self, bytes: Bytes) {
-        if !bytes.is_empty() {
-            self.len += bytes.len();
-            self.pieces.push_back(bytes);
-        }
-    }
-
-    fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.pieces.iter().flat_map(|piece| piece.iter().copied())
-    }
-
-    fn peek<const N: usize>(&self) -> Option<[u8; N]> {
-        if self.len < N {
-            return None;
-        }
-        let mut out = [0; N];
-        for (slot, byte) in out.iter_mut().zip(self.bytes()) {
-            *slot = byte;
-        }
-        Some(out)
-    }
-
-    /// The varint `skip` bytes ahead and its length; it must end within `limit` bytes from here.
-    fn varint(&self, skip: usize, limit: usize) -> Result<Option<(u64, usize)>, ReceiveError> {
-        let mut value = 0u64;
-        for (index, byte) in self.bytes().skip(skip).take(VARINT_BYTES_MAX).enumerate() {
-            if skip + index >= limit {
-                return Err(ReceiveError::Malformed("the message ends within a field"));
-            }
-            value |= u64::from(byte & 0x7f).checked_shl(7 * index as u32).unwrap_or(0);
-            if byte & 0x80 == 0 {
-                return Ok(Some((value, index + 1)));
-            }
-        }
-        if self.len >= skip + VARINT_BYTES_MAX {
-            return Err(ReceiveError::Malformed("a varint of more than 10 bytes"));
-        }
-        if self.len >= limit {
-            return Err(ReceiveError::Malformed("the message ends within a field"));
-        }
-        Ok(None)
-    }
-
-    fn advance(&mut self, mut count: usize) {
-        self.len -= count;
-        while count > 0 {
-            let first = self.pieces.front_mut().expect("`len` counts the bytes of all pieces");
-            if first.len() > count {
-                first.advance(count);
-                return;
-            }
-            count -= first.len();
-            self.pieces.pop_front();
-        }
-    }
-
-    /// Takes `count` bytes, as a slice of what arrived where they lie in one piece.
-    fn take(&mut self, count: usize) -> Bytes {
-        if let Some(first) = self.pieces.front_mut()
-            && first.len() > count
-        {
-            self.len -= count;
-            return first.split_to(count);
-        }
-        if self.pieces.front().is_some_and(|first| first.len() == count) {
-            self.len -= count;
-            return self.pieces.pop_front().expect("just seen");
-        }
-        let mut out = BytesMut::with_capacity(count);
-        while out.len() < count {
-            let first = self.pieces.front().expect("the caller checked `len`");
-            let part = first.len().min(count - out.len());
-            out.extend_from_slice(&first[..part]);
-            self.advance(part);
-        }
-        out.freeze()
-    }
-
-    /// Moves what there is of `missing` bytes into `body`.
-    fn drain_into(&mut self, body: &mut MutableBuffer, missing: &mut usize) -> usize {
-        let mut moved = 0;
-        while *missing > 0
-            && let Some(first) = self.pieces.front()
-        {
-            let part = first.len().min(*missing);
-            body.extend_from_slice(&first[..part]);
-            self.advance(part);
-            *missing -= part;
-            moved += part;
-        }
-        moved
-    }
-}

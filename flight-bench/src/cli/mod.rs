@@ -20,7 +20,7 @@ pub(crate) use output::{Format, OutputArgs, Progress};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use source::{Source, Text};
-pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs};
+pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 
 /// What stands below the options in every help page.
 const EXIT_CODES: &str = "\

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use flight_net::Endpoint;
 use flight_tls::{CipherSuite, TlsVersion};
 
@@ -31,6 +31,21 @@ pub(crate) struct TargetArgs {
     /// Applies to every connection of the run. A target where nothing answers gives exit code 5.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
     pub(crate) connect_timeout: Duration,
+
+    /// HTTP/2 that carries the batches.
+    ///
+    /// own reads from the socket straight into the memory of each batch, and writes many frames at
+    /// once. hyper is the implementation that other Rust clients use. Calls without batches always
+    /// go over hyper.
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = TransportName::Own,
+          help_heading = "HTTP/2")]
+    pub(crate) transport: TransportName,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TransportName {
+    Own,
+    Hyper,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flight_net::Endpoint;
+use flight_net::client::Transport;
 use flight_wire::limits::{
     RECEIVE_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN,
 };
@@ -54,6 +55,7 @@ pub(crate) struct LinkConfig {
     pub(crate) connect_timeout: Duration,
     pub(crate) stream_window: Option<u32>,
     pub(crate) connection_window: Option<u32>,
+    pub(crate) transport: Transport,
     pub(crate) max_message_bytes: usize,
 }
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Extent, LinkConfig, Load, Output, Target};
-use crate::cli::{Format, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
+use crate::cli::{Format, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, TransportName};
 use crate::exit::Stop;
 use crate::limits;
+use flight_net::client::Transport;
 use flight_wire::limits::SEND_MESSAGE_BYTES_MIN;
 
 impl Target {
@@ -76,6 +77,10 @@ impl LinkConfig {
                 "--h2-connection-window",
                 http2.and_then(|h| h.h2_connection_window),
             )?,
+            transport: match target.transport {
+                TransportName::Own => Transport::Own,
+                TransportName::Hyper => Transport::Hyper,
+            },
             max_message_bytes: max as usize,
         })
     }

@@ -39,6 +39,14 @@ fn numbers_out_of_bounds_are_refused_with_both() {
 }
 
 #[test]
+fn batches_go_over_the_own_transport_unless_told_otherwise() {
+    let transport = |line| config(line).expect("options that go together").link.transport;
+    assert_eq!(transport("get"), Transport::Own);
+    assert_eq!(transport("quick --transport own"), Transport::Own);
+    assert_eq!(transport("put --transport hyper"), Transport::Hyper);
+}
+
+#[test]
 fn tls_options_need_a_target_that_speaks_tls() {
     check("get --tls-ca ca.pem", "--tls-ca goes with a TARGET such as grpc+tls://HOST:PORT");
     check(

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use flight_net::client::{Connection, Connector};
+use flight_net::client::{Connector, StreamConnection};
 use tokio::sync::Mutex;
 
 use crate::record::{Failure, Metric, Recorder};
@@ -12,7 +12,7 @@ use crate::record::{Failure, Metric, Recorder};
 pub(super) struct Link {
     connector: Connector,
     // Held while connecting, so that streams that share a lost connection make one new one.
-    connection: Mutex<Option<Connection>>,
+    connection: Mutex<Option<StreamConnection>>,
     was_connected: RefCell<bool>,
 }
 
@@ -25,14 +25,14 @@ impl Link {
     pub(super) async fn connection(
         &self,
         recorder: &RefCell<Recorder>,
-    ) -> Result<Connection, Failure> {
+    ) -> Result<StreamConnection, Failure> {
         let mut place = self.connection.lock().await;
         if let Some(connection) = place.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
         *place = None;
         let started = Instant::now();
-        let made = self.connector.connect().await;
+        let made = self.connector.connect_streams().await;
         let ended = Instant::now();
         let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
         let mut recorder = recorder.borrow_mut();

@@ -19,6 +19,7 @@ pub(super) fn render(results: &Results, reason: Reason) -> String {
             record.sources.join(", "),
             counted(record.streams, "stream"),
             counted(record.threads, "thread"),
+            format!("transport {}", record.transport),
             plan(results),
         ],
     );

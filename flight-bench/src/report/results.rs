@@ -36,6 +36,8 @@ pub(crate) struct RunRecord {
     pub(crate) threads: usize,
     /// Each stream moves as fast as it can.
     pub(crate) model: &'static str,
+    /// HTTP/2 that carries the batches: `own` or `hyper`.
+    pub(crate) transport: &'static str,
     pub(crate) sources: Vec<String>,
     #[serde(flatten)]
     pub(crate) extent: ExtentRecord,

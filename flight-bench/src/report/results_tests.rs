@@ -69,6 +69,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             connections: 4,
             threads: 1,
             model: "closed",
+            transport: "own",
             sources: vec!["path:taxi".to_owned()],
             extent: extent.into(),
             repeats: 5,

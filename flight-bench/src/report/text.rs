@@ -39,7 +39,8 @@ fn head(out: &mut String, results: &Results) {
         ],
     );
     for variant in &results.variants {
-        parts(out, &[server(results, variant), variant.label.clone()]);
+        let transport = format!("transport {}", record.transport);
+        parts(out, &[server(results, variant), variant.label.clone(), transport]);
         tls(out, variant);
     }
 }

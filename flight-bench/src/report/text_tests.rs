@@ -12,7 +12,7 @@ fn a_get_fits_100_columns_and_names_its_metrics() {
         &text,
         &[
             "get · path:taxi · 4 streams · 4 connections · 1 thread · closed loop\n",
-            "server flight-server 0.1.0 (pid 4312) grpc://127.0.0.1:40213 · plaintext\n",
+            "server flight-server 0.1.0 (pid 4312) grpc://127.0.0.1:40213 · plaintext · transport own\n",
             "DoGet  131 MB/s ±0.0 % (131 to 131)   1000 batches/s   4.10M rows/s",
             "total     5000 batches · 20480000 rows · 655360000 bytes in 5.000 s of 5 repeats",
             "get.wait",

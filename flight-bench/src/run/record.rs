@@ -48,6 +48,7 @@ fn run_record(config: &Config) -> RunRecord {
         connections: load.connections,
         threads: load.threads,
         model: "closed",
+        transport: config.link.transport.name(),
         sources: Vec::new(),
         extent: load.extent.into(),
         repeats: load.repeats,

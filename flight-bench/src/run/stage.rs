@@ -217,6 +217,7 @@ impl Site {
             timeout: link.connect_timeout,
             http2,
             message_bytes_max: link.max_message_bytes,
+            transport: link.transport,
             ..ConnectOptions::default()
         };
         let url = endpoint.to_string();

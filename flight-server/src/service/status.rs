@@ -80,7 +80,9 @@ impl IntoStatus for DecodeError {
 impl IntoStatus for ReceiveError {
     fn into_status(self) -> Status {
         let code = match &self {
-            Self::TooLarge { .. } | Self::FieldTooLarge { .. } => Code::ResourceExhausted,
+            Self::TooLarge { .. } | Self::FieldTooLarge { .. } | Self::NoMemory { .. } => {
+                Code::ResourceExhausted
+            }
             Self::Compressed => Code::Unimplemented,
             Self::Malformed(_) => Code::InvalidArgument,
             Self::Cut => Code::Cancelled,

@@ -61,10 +61,14 @@ impl Broken {
 impl Words {
     /// The end of a connection: `None` when it was orderly.
     pub(super) fn of(&self, error: Option<&hyper::Error>) -> String {
+        self.saying(error.map_or_else(|| CLOSED.to_owned(), with_causes))
+    }
+
+    /// What TLS said, if it failed; `text` and the way out if not.
+    pub(super) fn saying(&self, mut text: String) -> String {
         if let Some(why) = self.testimony.get() {
             return why.to_owned();
         }
-        let mut text = error.map_or_else(|| CLOSED.to_owned(), with_causes);
         if !self.secure && !self.answered.load(Ordering::Relaxed) {
             text.push_str("; if the server serves TLS, use grpc+tls:// in place of grpc://");
         }

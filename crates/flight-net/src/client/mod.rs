@@ -1,10 +1,16 @@
 //! One connection to a Flight server: TCP or a Unix socket, TLS where asked, HTTP/2.
 //!
+//! Small calls go over hyper ([`Connection`]); streams of batches over hyper or over a connection of
+//! our own ([`StreamConnection`]), as [`ConnectOptions::transport`] says.
+//!
 //! A connection is never pooled or replaced here; whoever holds it sees it close. No proxy of the
 //! environment is used: a benchmark measures the server that it was told.
 
 mod broken;
+mod own;
 mod streams;
+mod transport;
+mod wire;
 mod witness;
 
 use std::fmt;
@@ -22,9 +28,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tonic::Status;
 
+#[doc(hidden)]
+pub use own::fuzzing;
 pub use streams::{GetStream, PutResults, PutSink};
+pub use transport::{StreamConnection, Transport};
 
 use broken::{Broken, Words};
+use own::OwnConnection;
+use wire::Wire;
 use witness::{Testimony, Witnessed};
 
 use crate::body::Body;
@@ -56,6 +67,8 @@ pub struct ConnectOptions {
     pub http2: Http2Settings,
     /// Bytes of a message that is taken.
     pub message_bytes_max: usize,
+    /// Of streams of batches.
+    pub transport: Transport,
 }
 
 impl Default for ConnectOptions {
@@ -65,6 +78,7 @@ impl Default for ConnectOptions {
             nodelay: true,
             http2: Http2Settings::default(),
             message_bytes_max: i32::MAX as usize,
+            transport: Transport::default(),
         }
     }
 }
@@ -98,40 +112,79 @@ impl Connector {
         &self.endpoint
     }
 
-    /// Opens a connection; its task runs on the current runtime.
+    /// Opens a connection for calls of every kind; its task runs on the current runtime.
     ///
     /// # Errors
     ///
     /// The first step that failed, with the option that may help.
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
+        self.in_time(async {
+            let Socket { wire, negotiated, words, times } = self.socket().await?;
+            match wire {
+                Wire::Tcp { stream, .. } => self.http2(stream, negotiated, words, times).await,
+                Wire::Unix(stream) => self.http2(stream, negotiated, words, times).await,
+                Wire::Tls { stream, .. } => self.http2(stream, negotiated, words, times).await,
+            }
+        })
+        .await
+    }
+
+    /// Opens a connection for DoGet and DoPut alone, over the transport that the options name.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_streams(&self) -> Result<StreamConnection, ConnectError> {
+        match self.options.transport {
+            Transport::Hyper => Ok(self.connect().await?.into()),
+            Transport::Own => {
+                let socket = self.in_time(self.socket()).await?;
+                let http2 = self.options.http2;
+                let max = self.options.message_bytes_max;
+                let own =
+                    OwnConnection::start(socket.wire, self.origin(), http2, max, socket.words);
+                Ok(own.into())
+            }
+        }
+    }
+
+    async fn in_time<T>(
+        &self,
+        connecting: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, ConnectError> {
         let after = self.options.timeout;
-        match tokio::time::timeout(after, self.open()).await {
-            Ok(connection) => connection,
+        match tokio::time::timeout(after, connecting).await {
+            Ok(connected) => connected,
             Err(_) => Err(ConnectError::Timeout { endpoint: self.endpoint.to_string(), after }),
         }
     }
 
-    async fn open(&self) -> Result<Connection, ConnectError> {
+    /// Connects, up to the end of the TLS handshake.
+    async fn socket(&self) -> Result<Socket, ConnectError> {
         let started = Instant::now();
         let unreachable =
             |cause| ConnectError::Unreachable { endpoint: self.endpoint.to_string(), cause };
+        let plain = |wire| {
+            let times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
+            let words = self.words(Testimony::default());
+            Socket { wire, negotiated: None, words, times }
+        };
         let (host, port) = match &self.endpoint {
             Endpoint::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(unreachable)?;
-                let times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
-                return self.http2(stream, None, Testimony::default(), times).await;
+                return Ok(plain(Wire::Unix(stream)));
             }
             Endpoint::Tcp { host, port } | Endpoint::Tls { host, port } => (host, *port),
         };
         let stream = TcpStream::connect((host.as_str(), port)).await.map_err(unreachable)?;
         stream.set_nodelay(self.options.nodelay).map_err(unreachable)?;
-        let mut times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
         if !self.endpoint.is_tls() {
-            return self.http2(stream, None, Testimony::default(), times).await;
+            return Ok(plain(Wire::tcp(stream)));
         }
         let Some(tls) = &self.tls else {
             return Err(ConnectError::NoTls { endpoint: self.endpoint.to_string() });
         };
+        let mut times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
         let stream = tls.connect(host, stream).await.map_err(|error| ConnectError::Tls {
             endpoint: self.endpoint.to_string(),
             why: flight_tls::explain(&error).unwrap_or_else(|| error.to_string()),
@@ -139,14 +192,29 @@ impl Connector {
         times.tls = started.elapsed() - times.socket;
         let negotiated = flight_tls::negotiated(stream.get_ref().1);
         let (stream, testimony) = Witnessed::new(stream);
-        self.http2(stream, negotiated, testimony, times).await
+        Ok(Socket { wire: Wire::tls(stream), negotiated, words: self.words(testimony), times })
+    }
+
+    fn words(&self, testimony: Testimony) -> Words {
+        Words { secure: self.endpoint.is_tls(), testimony, answered: Arc::default() }
+    }
+
+    fn origin(&self) -> Origin {
+        let scheme = if self.endpoint.is_tls() { "https" } else { "http" };
+        let authority = match &self.endpoint {
+            Endpoint::Unix(_) => "localhost".to_owned(),
+            other => {
+                other.to_string().split_once("://").map(|(_, a)| a.to_owned()).unwrap_or_default()
+            }
+        };
+        Origin { scheme, authority }
     }
 
     async fn http2<S>(
         &self,
         stream: S,
         negotiated: Option<Negotiated>,
-        testimony: Testimony,
+        words: Words,
         mut times: ConnectTimes,
     ) -> Result<Connection, ConnectError>
     where
@@ -165,7 +233,6 @@ impl Connector {
             .await
             .map_err(|cause| ConnectError::Http2 { endpoint: self.endpoint.to_string(), cause })?;
         times.http2 = started.elapsed();
-        let words = Words { secure: self.endpoint.is_tls(), testimony, answered: Arc::default() };
         let (broken, broke) = Broken::new(words.clone());
         tokio::spawn(async move {
             let why = words.of(connection.await.err().as_ref());
@@ -173,22 +240,23 @@ impl Connector {
             // Nobody listens once the last clone of the connection is gone.
             let _ = broke.send(Some(Arc::from(why)));
         });
-        let scheme = if self.endpoint.is_tls() { "https" } else { "http" };
-        let authority = match &self.endpoint {
-            Endpoint::Unix(_) => "localhost".to_owned(),
-            other => {
-                other.to_string().split_once("://").map(|(_, a)| a.to_owned()).unwrap_or_default()
-            }
-        };
         Ok(Connection {
             send,
-            origin: Origin { scheme, authority },
+            origin: self.origin(),
             broken,
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
         })
     }
+}
+
+/// What there is before HTTP/2.
+struct Socket {
+    wire: Wire,
+    negotiated: Option<Negotiated>,
+    words: Words,
+    times: ConnectTimes,
 }
 
 #[derive(Debug, Clone)]

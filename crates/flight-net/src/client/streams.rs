@@ -11,6 +11,7 @@ use tonic::{Code, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use super::Connection;
+use super::own::{Answer, Sink};
 use crate::body::{Body, FrameSender};
 use crate::paths;
 
@@ -28,12 +29,12 @@ impl Connection {
         let body = tonic::body::Body::new(http_body_util::Full::new(ticket_message(ticket)));
         let response = self.start(paths::DO_GET, metadata, body.into()).await?;
         let ended = ended_at_once(response.headers());
-        Ok(GetStream {
+        Ok(GetStream(GetSource::Hyper(Box::new(HyperGet {
             connection: self.clone(),
             body: response.into_body(),
             reader: MessageReader::new(self.message_bytes_max),
             ended,
-        })
+        }))))
     }
 
     /// Starts DoPut: frames go into the sink while acknowledgements come out of the results.
@@ -56,9 +57,9 @@ impl Connection {
             } else {
                 Streaming::new_response(decoder, response.into_body(), status, None, None)
             };
-            Ok(PutResults { connection, results })
+            Ok(PutResults(ResultSource::Hyper(Box::new((connection, results)))))
         };
-        (PutSink(frames), results)
+        (PutSink(FrameTarget::Hyper(frames)), results)
     }
 
     async fn start(
@@ -70,10 +71,7 @@ impl Connection {
         let mut request = http::Request::new(body);
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = self.origin.uri(path);
-        *request.headers_mut() = metadata.into_headers();
-        let headers = request.headers_mut();
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        *request.headers_mut() = headers(metadata);
         let response = self.clone().request(request).await?;
         if let Some(status) = Status::from_header_map(response.headers())
             && status.code() != Code::Ok
@@ -89,14 +87,18 @@ impl Connection {
 }
 
 /// The messages of a DoGet.
-pub struct GetStream {
-    connection: Connection,
-    body: Incoming,
-    reader: MessageReader,
-    ended: bool,
+pub struct GetStream(GetSource);
+
+enum GetSource {
+    Hyper(Box<HyperGet>),
+    Own(Answer),
 }
 
 impl GetStream {
+    pub(super) fn own(answer: Answer) -> Self {
+        Self(GetSource::Own(answer))
+    }
+
     /// The next message; `None` once the server ended the stream with OK.
     ///
     /// # Errors
@@ -104,6 +106,22 @@ impl GetStream {
     /// The server's error, bytes that are no Flight messages, a broken connection. Nothing comes
     /// after an error.
     pub async fn next(&mut self) -> Option<Result<FlightMessage, Status>> {
+        match &mut self.0 {
+            GetSource::Hyper(get) => get.next().await,
+            GetSource::Own(answer) => answer.next().await,
+        }
+    }
+}
+
+struct HyperGet {
+    connection: Connection,
+    body: Incoming,
+    reader: MessageReader,
+    ended: bool,
+}
+
+impl HyperGet {
+    async fn next(&mut self) -> Option<Result<FlightMessage, Status>> {
         if self.ended {
             return None;
         }
@@ -153,44 +171,90 @@ impl GetStream {
 }
 
 /// Where the frames of a DoPut go.
-pub struct PutSink(FrameSender);
+pub struct PutSink(FrameTarget);
+
+enum FrameTarget {
+    Hyper(FrameSender),
+    Own(Sink),
+    /// The call could not begin.
+    Refused,
+}
 
 impl PutSink {
+    pub(super) fn own(sink: Sink) -> Self {
+        Self(FrameTarget::Own(sink))
+    }
+
+    pub(super) fn refused() -> Self {
+        Self(FrameTarget::Refused)
+    }
+
     /// Hands a frame to the connection, once there is room; `false` when the server ended the call,
     /// which its results explain.
     pub async fn send(&self, frame: Frame) -> bool {
-        self.0.send(frame).await
+        match &self.0 {
+            FrameTarget::Hyper(frames) => frames.send(frame).await,
+            FrameTarget::Own(sink) => sink.send(frame).await,
+            FrameTarget::Refused => false,
+        }
     }
 
     /// Ends the upload. A sink dropped without it breaks the upload off.
     pub async fn finish(self) -> bool {
-        self.0.end(None).await
+        match self.0 {
+            FrameTarget::Hyper(frames) => frames.end(None).await,
+            FrameTarget::Own(sink) => sink.finish(),
+            FrameTarget::Refused => false,
+        }
     }
 }
 
 /// The acknowledgements of a DoPut.
-pub struct PutResults {
-    connection: Connection,
-    results: Streaming<PutResult>,
+pub struct PutResults(ResultSource);
+
+enum ResultSource {
+    Hyper(Box<(Connection, Streaming<PutResult>)>),
+    Own(Answer),
 }
 
 impl PutResults {
+    pub(super) fn own(answer: Answer) -> Self {
+        Self(ResultSource::Own(answer))
+    }
+
     /// The next `PutResult.app_metadata`; `None` once the server ended the call with OK.
     ///
     /// # Errors
     ///
     /// The server's error or a broken connection.
     pub async fn next(&mut self) -> Option<Result<Bytes, Status>> {
-        match self.results.message().await {
+        let (connection, results) = match &mut self.0 {
+            ResultSource::Hyper(both) => &mut **both,
+            ResultSource::Own(answer) => {
+                let message = answer.next().await?;
+                // Field 1 of a PutResult is its app_metadata, that of FlightData the descriptor:
+                // one reader serves both.
+                return Some(message.map(|message| message.descriptor.unwrap_or_default()));
+            }
+        };
+        match results.message().await {
             Ok(Some(result)) => Some(Ok(result.app_metadata)),
             Ok(None) => None,
             // Not a status of the server's, but a body that broke off.
             Err(status) if status.code() == Code::Unknown => {
-                Some(Err(self.connection.broken.or(status).await))
+                Some(Err(connection.broken.or(status).await))
             }
             Err(status) => Some(Err(status)),
         }
     }
+}
+
+/// The headers of a call with `metadata`.
+pub(super) fn headers(metadata: tonic::metadata::MetadataMap) -> http::HeaderMap {
+    let mut headers = metadata.into_headers();
+    headers.insert(TE, HeaderValue::from_static("trailers"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    headers
 }
 
 /// Whether the answer is a status alone, in its headers: OK, since errors were returned before.
@@ -199,7 +263,7 @@ fn ended_at_once(headers: &http::HeaderMap) -> bool {
 }
 
 /// A gRPC message of `Ticket { bytes ticket = 1 }`.
-fn ticket_message(ticket: &[u8]) -> Bytes {
+pub(super) fn ticket_message(ticket: &[u8]) -> Bytes {
     let message = prost::Message::encode_to_vec(&arrow_flight::Ticket {
         ticket: Bytes::copy_from_slice(ticket),
     });

@@ -29,6 +29,10 @@ impl<S> Witnessed<S> {
         (Self { stream, testimony: testimony.clone() }, testimony)
     }
 
+    pub(super) fn get_ref(&self) -> &S {
+        &self.stream
+    }
+
     fn heard<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if let Poll::Ready(Err(error)) = &outcome
             && let Some(why) = flight_tls::explain(error)

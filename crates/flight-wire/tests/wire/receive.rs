@@ -1,7 +1,7 @@
 //! The reader of gRPC messages, on bytes that no client of ours sends.
 
 use bytes::Bytes;
-use flight_wire::{MessageReader, Received};
+use flight_wire::{BufferPool, FlightMessage, MessageReader, Received};
 
 /// Pushes `bytes` one by one and tells what came out, or the error.
 fn check(bytes: &[u8], answer: &str) {
@@ -73,4 +73,86 @@ fn what_is_no_flight_data_is_refused() {
 fn a_stream_that_stops_within_a_message_is_cut() {
     check(&[0, 0, 0], "end: the stream ended in the middle");
     check(&[0, 0, 0, 0, 9, 0x12, 7, b'h'], "end: the stream ended in the middle");
+}
+
+/// Reads `framed` in pieces, each as far as it goes into the body's own space and pushed for the
+/// rest; what came out, and how many bytes went past the reader's input.
+fn read_into_space(framed: &[u8], piece: usize) -> (Vec<FlightMessage>, usize) {
+    let mut reader = MessageReader::with_pool(1 << 20, BufferPool::new(1 << 20));
+    let (mut messages, mut direct, mut rest) = (Vec::new(), 0, framed);
+    while !rest.is_empty() {
+        let (mut part, after) = rest.split_at(piece.min(rest.len()));
+        rest = after;
+        if let Some(space) = reader.body_space() {
+            let count = space.len().min(part.len());
+            space[..count].copy_from_slice(&part[..count]);
+            reader.filled(count);
+            part = &part[count..];
+            direct += count;
+        }
+        reader.push(Bytes::copy_from_slice(part));
+        loop {
+            match reader.next().unwrap() {
+                Received::Message(message) => messages.push(message),
+                Received::Begun(_) => {}
+                Received::Starved => break,
+            }
+        }
+    }
+    reader.finish().unwrap();
+    (messages, direct)
+}
+
+#[test]
+fn a_body_may_be_read_into_its_own_memory() {
+    let body: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
+    // Header, metadata behind the body, and a second message whose body is empty.
+    let mut message = [&[0x12, 1, b'h', 0xc2, 0x3e, 0xa0, 0x8d, 6][..], &body].concat();
+    message.extend([0x1a, 1, b'm']);
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let second = [0, 0, 0, 0, 6, 0x12, 1, b'i', 0xc2, 0x3e, 0];
+    let framed = [&[0][..], &length, &message, &second].concat();
+    for piece in [1, 7, 4096, 65_536, framed.len()] {
+        let (messages, direct) = read_into_space(&framed, piece);
+        let [first, second] = messages.as_slice() else { panic!("{} messages", messages.len()) };
+        assert_eq!(first.body.as_slice(), body, "{piece}");
+        assert_eq!(first.body.as_ptr().align_offset(64), 0, "{piece}");
+        assert_eq!((&first.header[..], &first.app_metadata[..]), (&b"h"[..], &b"m"[..]));
+        assert_eq!((&second.header[..], second.body.len()), (&b"i"[..], 0));
+        assert_eq!(direct > 0, piece < framed.len(), "{piece}");
+    }
+}
+
+#[test]
+fn there_is_no_space_where_something_else_comes_next() {
+    let mut reader = MessageReader::new(1000);
+    assert!(reader.body_space().is_none(), "before a message");
+    reader.push(Bytes::from_static(&[0, 0, 0, 0, 5, 0xc2, 0x3e, 2]));
+    assert!(matches!(reader.next(), Ok(Received::Begun(5))));
+    assert!(matches!(reader.next(), Ok(Received::Starved)));
+    assert_eq!(reader.body_space().map(|space| space.len()), Some(2));
+    reader.push(Bytes::from_static(&[7]));
+    assert!(reader.body_space().is_none(), "a pushed byte comes first");
+    assert!(matches!(reader.next(), Ok(Received::Starved)));
+    assert_eq!(reader.body_space().map(|space| space.len()), Some(1));
+    reader.filled(1);
+    assert!(reader.body_space().is_none(), "the body is full");
+}
+
+#[test]
+fn bodies_share_recycled_memory() {
+    let pool = BufferPool::new(1 << 20);
+    let framed: Vec<u8> = [&[0, 0, 0, 0, 5, 0xc2, 0x3e, 2, 7, 8][..]; 2].concat();
+    let mut reader = MessageReader::with_pool(1000, pool);
+    reader.push(Bytes::from(framed));
+    let mut places = Vec::new();
+    loop {
+        match reader.next().unwrap() {
+            Received::Message(message) => places.push(message.body.as_ptr()),
+            Received::Begun(_) => {}
+            Received::Starved => break,
+        }
+    }
+    assert_eq!(places.len(), 2);
+    assert_eq!(places[0], places[1], "the first body was dropped before the second began");
 }
