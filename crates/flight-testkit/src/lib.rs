@@ -8,6 +8,7 @@ pub mod arrays;
 pub mod batches;
 mod corpus;
 mod process;
+mod same;
 pub mod schemas;
 
 use rand::SeedableRng;
@@ -15,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 pub use corpus::corpus;
 pub use process::{ServerCommand, ServerProcess, program};
+pub use same::assert_same_rows;
 
 /// The generator behind every random value here: the same seed gives the same values on every
 /// machine and in every release, so a failing case is named by its seed.

@@ -34,10 +34,17 @@ impl Client {
 
     pub async fn try_connect(endpoint: &str) -> Result<Self, ConnectError> {
         let endpoint = endpoint.parse().unwrap();
-        let connector = Connector::new(endpoint, None, ConnectOptions::default());
+        Self::over(Connector::new(endpoint, None, ConnectOptions::default())).await
+    }
+
+    pub async fn over(connector: Connector) -> Result<Self, ConnectError> {
         let connection = connector.connect().await?;
         let calls = FlightServiceClient::new(connection.clone());
         Ok(Self { connection, calls })
+    }
+
+    pub fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     pub async fn names(&mut self) -> Vec<String> {

@@ -6,6 +6,7 @@
 mod changing;
 mod client;
 mod durability;
+mod equality;
 mod lifecycle;
 mod memory;
 mod messages;
