@@ -22,7 +22,7 @@ run() { # title command…
 }
 
 export FLIGHT_LONG=1
-run "mutated messages, 300 000 cases" \
+run "mutated messages and fuzz seeds, 400 000 cases" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire mutated
 run "random batches through every layer, 30 000 cases" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire any_batches

@@ -87,7 +87,8 @@ pub fn check_header<'a>(
         GuardError::Header(e.to_string().lines().next().unwrap_or_default().to_owned())
     })?;
     if !(MetadataVersion::V4..=MetadataVersion::V5).contains(&message.version()) {
-        return Err(GuardError::Version(message.version().0 + 1));
+        // As it is named: V1 is 0. A peer may claim any number.
+        return Err(GuardError::Version(message.version().0.saturating_add(1)));
     }
     match message.header_type() {
         MessageHeader::Schema => {
