@@ -19,15 +19,15 @@ pub const PARQUET_BATCH_BYTES: u64 = 6 << 20;
 pub const PARQUET_BATCH_ROWS_MAX: u64 = 1 << 18;
 /// Batches fall on multiples of this many rows where they can, so that their bitmaps need no shift.
 pub const BATCH_ROWS_STEP: u64 = 64;
-/// Bytes that all Parquet scans of a process hold ahead of their readers: some ten that nobody
+/// Bytes that all Parquet scans of a process hold ahead of their readers: some seventeen that nobody
 /// reads from, before the others have to decode a batch at a time.
 pub const DECODE_POOL_BYTES: u64 = 1 << 30;
-/// Bytes that a Parquet scan holds ahead of its reader: decoded batches, and the pages of those that
-/// are being decoded.
-pub const PARQUET_AHEAD_BYTES: u64 = 96 << 20;
 /// Decoded bytes of a part that a large row group is cut into: each part reads dictionaries again
-/// and unpacks the pages at its start a second time, so that it must be far larger than they are.
-pub const PARQUET_PART_BYTES: u64 = 24 << 20;
+/// and unpacks the pages at its start a second time, so that it must be far larger than they are;
+/// and it waits in memory, out of cache, while those before it are sent.
+pub const PARQUET_PART_BYTES: u64 = 12 << 20;
+/// Parts of a scan that are decoded at once: four threads decode more than a stream carries away.
+pub const PARQUET_READERS_MAX: usize = 4;
 /// Parts of a scan that are decoded or wait for it, however small they are.
 pub const PARQUET_PARTS_MAX: usize = 64;
 /// What a column's page is taken to hold, its dictionary included, before one was seen: writers
@@ -36,8 +36,10 @@ pub const PARQUET_PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of memory that a Parquet scan keeps for its next pages.
 pub const PARQUET_KEPT_BYTES: usize = 4 << 20;
 const _: () = assert!(PARQUET_BATCH_BYTES * 2 <= PARQUET_PART_BYTES, "a part is several batches");
-const _: () = assert!(PARQUET_AHEAD_BYTES <= DECODE_POOL_BYTES);
-const _: () = assert!(PARQUET_PART_BYTES * 3 <= PARQUET_AHEAD_BYTES, "there is room for parts");
+const _: () = assert!(
+    PARQUET_PART_BYTES * (PARQUET_READERS_MAX as u64 + 1) <= 64 << 20,
+    "a scan's share, its sender and what an allocator keeps are below 256 MiB"
+);
 /// Bytes of encoded rows that the Parquet writer holds before it writes a row group.
 pub const ROW_GROUP_BYTES: usize = 128 << 20;
 /// Rows of a row group.

@@ -174,10 +174,10 @@ fn budget(asked: Option<u64>) -> Result<u64, ConfigError> {
 
 /// As many bytes as usual, or what a small machine can spare.
 fn decode(threads: Option<u16>) -> DecodeOptions {
-    let usual = DecodeOptions::default();
     let threads = threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    let usual = threads.map_or_else(DecodeOptions::default, DecodeOptions::for_threads);
     let bytes = usual.bytes.min(memory_bytes() / DECODE_SHARE).max(usual.scan_bytes);
-    DecodeOptions { threads: threads.unwrap_or(usual.threads), bytes, ..usual }
+    DecodeOptions { bytes, ..usual }
 }
 
 /// Memory of this machine; zero where it cannot be told, which leaves the least budget.

@@ -78,7 +78,7 @@ fn written(
 #[test]
 fn public_files_and_hostile_ones_read_ahead_as_in_place() {
     let Some(corpus) = corpus("public_files_ahead") else { return };
-    let pools = [pool(1, 0, 1), pool(3, 1 << 20, 1), pool(2, 96 << 20, 24 << 20)];
+    let pools = [pool(1, 0, 1), pool(3, 1 << 20, 1), pool(2, 36 << 20, 12 << 20)];
     let healthy = numbers(50_000);
     let mut rows = 0;
     for folder in [
@@ -95,7 +95,7 @@ fn public_files_and_hostile_ones_read_ahead_as_in_place() {
                 // No file takes a thread of the pool down, or rows of another scan.
                 let mut beside = healthy.scan_ahead(Scan::all(), pool).unwrap();
                 assert!(beside.next().unwrap().is_ok());
-                for batch_rows in [None, Some(100)] {
+                for batch_rows in [None, Some(1_000)] {
                     let asked = Scan { batch_rows, ..Scan::all() };
                     rows += check(&dataset, &asked, pool, &path.display().to_string());
                 }

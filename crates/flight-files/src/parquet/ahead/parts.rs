@@ -12,7 +12,7 @@ use arrow_array::RecordBatch;
 
 use super::pool::DecodeOptions;
 use crate::error::{FileError, unwinding};
-use crate::limits::{PARQUET_PAGE_BYTES, PARQUET_PARTS_MAX};
+use crate::limits::{PARQUET_PAGE_BYTES, PARQUET_PARTS_MAX, PARQUET_READERS_MAX};
 use crate::parquet::dictionaries::Dictionaries;
 use crate::parquet::projection::Projection;
 use crate::parquet::scan::ParquetScan;
@@ -116,7 +116,9 @@ impl Parts {
         }
         let index = match startable {
             Some(index) => index,
-            None if readers < self.options.threads.get() => self.open_part(room)?,
+            None if readers < self.options.threads.get().min(PARQUET_READERS_MAX) => {
+                self.open_part(room)?
+            }
             None => return None,
         };
         let part = &mut self.parts[index];

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::parts::{Job, Outcome, Parts, Taken};
-use crate::limits::{DECODE_POOL_BYTES, PARQUET_AHEAD_BYTES, PARQUET_PART_BYTES};
+use crate::limits::{DECODE_POOL_BYTES, PARQUET_PART_BYTES, PARQUET_READERS_MAX};
 
 /// How many threads decode, and what they may hold.
 #[derive(Debug, Clone)]
@@ -19,15 +19,20 @@ pub struct DecodeOptions {
     pub part_bytes: u64,
 }
 
+impl DecodeOptions {
+    /// What suits this many threads: a scan holds a part for each that may decode of it at once,
+    /// and one more. The less it holds, the more of it is still in a cache when it is taken.
+    pub fn for_threads(threads: NonZeroUsize) -> Self {
+        let readers = threads.get().min(PARQUET_READERS_MAX) as u64;
+        let (bytes, part_bytes) = (DECODE_POOL_BYTES, PARQUET_PART_BYTES);
+        Self { threads, bytes, scan_bytes: part_bytes * (readers + 1), part_bytes }
+    }
+}
+
 impl Default for DecodeOptions {
     /// A thread for each core that this process may use.
     fn default() -> Self {
-        Self {
-            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            bytes: DECODE_POOL_BYTES,
-            scan_bytes: PARQUET_AHEAD_BYTES,
-            part_bytes: PARQUET_PART_BYTES,
-        }
+        Self::for_threads(std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
     }
 }
 
@@ -45,8 +50,8 @@ pub struct DecodePool {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Told when there may be something to decode.
-    work: Condvar,
+    /// Each thread's, told when there may be something for it to decode.
+    work: Vec<Condvar>,
     bytes_max: u64,
 }
 
@@ -58,6 +63,9 @@ struct State {
     next_id: u64,
     /// What all scans cost together.
     bytes: u64,
+    /// Threads that wait for work. The one that had some last is woken first: memory that an
+    /// allocator keeps for a thread stays with as few of them as do the work.
+    idle: Vec<usize>,
     stopped: bool,
 }
 
@@ -73,14 +81,15 @@ impl DecodePool {
     ///
     /// When the system has no more threads.
     pub fn new(options: DecodeOptions) -> std::io::Result<Arc<Self>> {
-        let (state, work) = (Mutex::default(), Condvar::new());
+        let work = std::iter::repeat_with(Condvar::new).take(options.threads.get()).collect();
+        let state = Mutex::default();
         let shared = Arc::new(Shared { state, work, bytes_max: options.bytes });
         // Dropped on an error, which ends the threads that were started.
         let pool = Self { shared, options };
         for index in 0..pool.options.threads.get() {
             let shared = Arc::clone(&pool.shared);
             let thread = std::thread::Builder::new().name(format!("decode-{index}"));
-            thread.spawn(move || shared.work())?;
+            thread.spawn(move || shared.work(index))?;
         }
         Ok(Arc::new(pool))
     }
@@ -101,7 +110,7 @@ impl DecodePool {
         state.next_id += 1;
         state.scans.insert(id, Scan { parts, ready });
         state.turns.push_back(id);
-        self.shared.work.notify_one();
+        self.shared.wake(&mut state);
         id
     }
 
@@ -111,7 +120,7 @@ impl DecodePool {
         loop {
             if let Some(taken) = state.of(id, Parts::take).expect("a scan is removed by its drop") {
                 // There is room for another batch now.
-                self.shared.work.notify_one();
+                self.shared.wake(&mut state);
                 return taken;
             }
             state = ready.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +133,7 @@ impl DecodePool {
         let removed = state.scans.remove(&id);
         state.bytes -= removed.as_ref().map_or(0, |scan| scan.parts.bytes());
         // Other scans may use the room.
-        self.shared.work.notify_one();
+        self.shared.wake(&mut state);
         drop(state);
         drop(removed); // Batches are given back without the lock.
     }
@@ -133,14 +142,14 @@ impl DecodePool {
 impl Drop for DecodePool {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
-        self.shared.work.notify_all();
+        self.shared.work.iter().for_each(Condvar::notify_one);
     }
 }
 
 impl Shared {
     /// A thread's life.
-    fn work(&self) {
-        while let Some((id, job)) = self.next_job() {
+    fn work(&self, thread: usize) {
+        while let Some((id, job)) = self.next_job(thread) {
             let outcome = job.run();
             let unwanted = self.lock().finish(id, outcome);
             drop(unwanted);
@@ -148,7 +157,7 @@ impl Shared {
     }
 
     /// Waits for a batch to decode; `None` once the pool is gone.
-    fn next_job(&self) -> Option<(u64, Job)> {
+    fn next_job(&self, thread: usize) -> Option<(u64, Job)> {
         let mut state = self.lock();
         loop {
             if state.stopped {
@@ -156,10 +165,20 @@ impl Shared {
             }
             if let Some(job) = state.next_job(self.bytes_max) {
                 // Where there was one there may be another, for another thread.
-                self.work.notify_one();
+                self.wake(&mut state);
                 return Some(job);
             }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle.push(thread);
+            let waits = |state: &mut State| state.idle.contains(&thread) && !state.stopped;
+            let woken = self.work[thread].wait_while(state, waits);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Sends a thread that waits to look for work.
+    fn wake(&self, state: &mut State) {
+        if let Some(thread) = state.idle.pop() {
+            self.work[thread].notify_one();
         }
     }
 

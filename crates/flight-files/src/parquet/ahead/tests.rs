@@ -179,7 +179,8 @@ fn batches_before_a_damaged_row_group_are_delivered() {
 
 #[test]
 fn a_batch_after_a_damaged_row_group_is_handed_back() {
-    let mut parts = parts(damaged(), &options(64, u64::MAX / 2));
+    let whole_groups = DecodeOptions { part_bytes: u64::MAX, ..options(4, u64::MAX / 2) };
+    let mut parts = parts(damaged(), &whole_groups);
     let mut jobs: Vec<Job> = std::iter::from_fn(|| parts.next_job(u64::MAX)).collect();
     let last = jobs.pop().unwrap();
     for job in jobs {
