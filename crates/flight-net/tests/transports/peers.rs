@@ -212,7 +212,19 @@ async fn a_server_that_hangs_up_is_told() {
     }
 }
 
-/// An upload of `bodies` to a server of small frames and windows, which echoes nothing.
+#[tokio::test]
+async fn a_server_that_hangs_up_amid_a_frame_is_told() {
+    for transport in TRANSPORTS {
+        // A frame of a mebibyte, most of which never comes: the client waits for much of it.
+        let mut frame = frame(DATA, 0, 1, &message(&body((1 << 20) - 100)));
+        frame.truncate(1_000);
+        let (address, _server) = saying([greeting(), head(), frame].concat(), true).await;
+        let (got, end) = get(address, transport).await;
+        assert_eq!(got.len(), 0);
+        assert_eq!(end.unwrap_err().code(), Code::Unavailable, "{transport:?}");
+    }
+}
+
 #[tokio::test]
 async fn uploads_keep_within_small_frames_and_windows() {
     for transport in TRANSPORTS {
