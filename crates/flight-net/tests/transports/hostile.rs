@@ -124,6 +124,23 @@ async fn windows_are_kept() {
 }
 
 #[tokio::test]
+async fn a_server_that_sends_more_than_the_window_is_refused() {
+    // Nobody reads, so that nothing is granted once half of the stream's 16 MiB lie there.
+    let one = frame(DATA, 0, 1, &message(&vec![7; (1 << 20) - 100]));
+    let words = [greeting(), head(), one.repeat(60), trailers()].concat();
+    let (address, server) = saying(words, false).await;
+    let connection = connect(address, Transport::Own).await;
+    let stream = connection.do_get(b"t", MetadataMap::new()).await.unwrap();
+    let heard = tokio::time::timeout(HANG, server).await.expect("the client hangs up").unwrap();
+    let (messages, end) = read(stream).await;
+    assert!((17..=30).contains(&messages.len()), "{} messages of 1 MiB", messages.len());
+    let end = end.unwrap_err();
+    assert!(end.message().contains("more on a stream than its window allows"), "{end:?}");
+    let told = |frame: &(u8, u8, u32, Vec<u8>)| frame.0 == GOAWAY && frame.3[7] == 3;
+    assert!(frames_of(&heard).iter().any(told));
+}
+
+#[tokio::test]
 async fn settings_out_of_bounds_are_refused() {
     let set =
         |id: u8, value: u32| frame(SETTINGS, 0, 0, &[&[0, id][..], &value.to_be_bytes()].concat());

@@ -145,6 +145,27 @@ async fn a_call_that_a_leaving_server_did_not_look_at_is_refused() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_is_refused_by_a_leaving_server() {
+    // One stream at a time; the second call waits when GOAWAY comes.
+    let one = frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]);
+    let goaway = frame(GOAWAY, 0, 0, &[0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    let first = [head(), frame(DATA, 0, 1, &message(b"body"))].concat();
+    let (address, server) = saying([one, first, goaway, trailers()].concat(), false).await;
+    let calling = async {
+        let connection = connect(address, Transport::Own).await;
+        let mut first = connection.do_get(b"t", MetadataMap::new()).await.unwrap();
+        assert!(first.next().await.unwrap().is_ok());
+        let second = connection.do_get(b"t", MetadataMap::new()).await.err().unwrap();
+        check(&second, Code::Unavailable, "GOAWAY, NO_ERROR");
+        assert!(first.next().await.is_none());
+    };
+    tokio::time::timeout(HANG, calling).await.expect("it hangs");
+    let heard = tokio::time::timeout(HANG, server).await.expect("it hangs up").unwrap();
+    let opened = frames_of(&heard).iter().filter(|(kind, ..)| *kind == HEADERS).count();
+    assert_eq!(opened, 1);
+}
+
+#[tokio::test]
 async fn the_own_transport_tells_why_a_server_goes_away() {
     let goaway = frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, 11, b'b', b'y', b'e']);
     let (_, end) = hear(&[greeting(), goaway], Transport::Own).await;
@@ -191,7 +212,19 @@ async fn a_server_that_hangs_up_is_told() {
     }
 }
 
-/// An upload of `bodies` to a server of small frames and windows, which echoes nothing.
+#[tokio::test]
+async fn a_server_that_hangs_up_amid_a_frame_is_told() {
+    for transport in TRANSPORTS {
+        // A frame of a mebibyte, most of which never comes: the client waits for much of it.
+        let mut frame = frame(DATA, 0, 1, &message(&body((1 << 20) - 100)));
+        frame.truncate(1_000);
+        let (address, _server) = saying([greeting(), head(), frame].concat(), true).await;
+        let (got, end) = get(address, transport).await;
+        assert_eq!(got.len(), 0);
+        assert_eq!(end.unwrap_err().code(), Code::Unavailable, "{transport:?}");
+    }
+}
+
 #[tokio::test]
 async fn uploads_keep_within_small_frames_and_windows() {
     for transport in TRANSPORTS {

@@ -279,10 +279,9 @@ impl Session {
         let said: String = String::from_utf8_lossy(debug).chars().take(DEBUG_CHARS).collect();
         let said = if said.is_empty() { said } else { format!(": {said:?}") };
         let why = format!("the server is closing the connection (GOAWAY, {code}{said})");
-        let refused: Vec<u32> =
-            self.streams.keys().copied().filter(|stream| *stream > last_stream).collect();
-        for id in refused {
-            if let Some(stream) = self.streams.get_mut(&id) {
+        // Those that wait must not be opened any more (RFC 9113, 6.8).
+        for (id, stream) in &mut self.streams {
+            if *id > last_stream || !stream.opened {
                 stream.remote_closed = true;
                 stream.outbound.close();
                 stream.inbound.end(Err(Status::unavailable(&why)));

@@ -181,7 +181,8 @@ impl Session {
         while self.send.open_streams < self.send.streams_max
             && let Some((id, block)) = self.send.waiting.pop_front()
         {
-            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            let waits = |stream: &&mut Stream| !stream.reset && !stream.remote_closed;
+            let Some(stream) = self.streams.get_mut(&id).filter(waits) else { continue };
             stream.opened = true;
             self.send.open_streams += 1;
             self.send.put_headers(id, block);
