@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-store", &["flight-files", "flight-wire"]),
     ("flight-net", &["flight-tls", "flight-wire"]),
     ("flight-testkit", &[]),
+    ("flight-perf", &["flight-sample", "flight-tls"]),
     (
         "flight-server",
         &[
