@@ -8,15 +8,17 @@ use flight_perf::sets::SetName;
 
 use crate::machine::Side;
 
-/// A server that arms share. All run at the same time, on the same core; one is busy.
+/// A server that arms share. All run at the same time; one is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ServerKind {
     /// flight-server that maps its files.
     Mapped,
     /// flight-server as it is by default: files are read with `pread`.
     Reading,
-    /// flight-server with one thread that decodes Parquet.
+    /// flight-server with one thread that decodes Parquet, on the core that it also sends from.
     OneThread,
+    /// The same on both cores: sending shares a core with the client.
+    OneThreadFree,
     Stock,
     Pyarrow,
 }
@@ -53,7 +55,7 @@ pub(crate) struct Arm {
 }
 
 use ClientKind::{Bench, Pyarrow as Python, Stock as StockClient};
-use ServerKind::{Mapped, OneThread, Pyarrow, Reading, Stock};
+use ServerKind::{Mapped, OneThread, OneThreadFree, Pyarrow, Reading, Stock};
 use Unit::{Bytes, Calls, Rows};
 
 const TAXI: Unit = Rows(SetName::Taxi);
@@ -159,10 +161,14 @@ pub(crate) static ARMS: &[Arm] = &[
         Some((Pyarrow, "grpc")), Python, TAXI, &["{url}", "taxi"]),
     arm(("parquet-zstd", "zstd", "flight-server (zstd Parquet, 1 thread) → flight-stock"),
         Some((OneThread, "grpc")), StockClient, TAXI, &["get", "{url}", "--path", "taxi-zstd"]),
+    arm(("parquet-zstd", "zstd-free", "the same, the server on both cores"),
+        Some((OneThreadFree, "grpc")), StockClient, TAXI, &["get", "{url}", "--path", "taxi-zstd"]),
     arm(("parquet-zstd", "zstd-local", "parquet crate, zstd file, 1 thread"),
         None, StockClient, TAXI, &["read", "{data}/taxi-zstd.parquet"]),
     arm(("parquet-snappy", "snappy", "flight-server (snappy Parquet, 1 thread) → flight-stock"),
         Some((OneThread, "grpc")), StockClient, TAXI, &["get", "{url}", "--path", "taxi-snappy"]),
+    arm(("parquet-snappy", "snappy-free", "the same, the server on both cores"),
+        Some((OneThreadFree, "grpc")), StockClient, TAXI, &["get", "{url}", "--path", "taxi-snappy"]),
     arm(("parquet-snappy", "snappy-local", "parquet crate, snappy file, 1 thread"),
         None, StockClient, TAXI, &["read", "{data}/taxi-snappy.parquet"]),
     arm(("info", "info", "flight-server → flight-stock, GetFlightInfo, 100 callers"),

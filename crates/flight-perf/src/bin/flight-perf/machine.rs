@@ -5,11 +5,13 @@ use std::process::{Command, Stdio};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Which of the two cores a process runs on.
+/// Where a process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Server,
     Client,
+    /// On any core.
+    Either,
 }
 
 /// How processes are scheduled.
@@ -53,8 +55,13 @@ impl Scheduling {
         let (Some((server, client)), Ok(before)) = (self.cores, sched_getaffinity(None)) else {
             return start();
         };
+        let core = match side {
+            Side::Server => server,
+            Side::Client => client,
+            Side::Either => return start(),
+        };
         let mut only = CpuSet::new();
-        only.set(if side == Side::Server { server } else { client });
+        only.set(core);
         // A core that is taken away meanwhile leaves the process where it is.
         let _ = sched_setaffinity(None, &only);
         let started = start();

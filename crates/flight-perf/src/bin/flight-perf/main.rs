@@ -25,7 +25,8 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use crate::arms::{ARMS, Arm};
-use crate::machine::Scheduling;
+use crate::bound::Limits;
+use crate::machine::{Scheduling, Side};
 use crate::measure::{Extent, Samples, say};
 use crate::report::Report;
 use crate::rows::{ROWS, Row};
@@ -63,6 +64,9 @@ struct Args {
     /// Do not ask for real-time scheduling.
     #[arg(long)]
     no_real_time: bool,
+    /// Measure memory and cipher in this process, and nothing else; how the program runs itself.
+    #[arg(long, hide = true)]
+    limits: bool,
 }
 
 /// The shortest and the longest run of an arm, in seconds.
@@ -83,6 +87,11 @@ fn start(args: Args) -> Result<()> {
         let (min, max) = (SECONDS.start(), SECONDS.end());
         bail!("--seconds {} is outside {min} to {max}; choose a value in between", args.seconds);
     }
+    let mut out = std::io::stdout().lock();
+    if args.limits {
+        let limits = serde_json::to_string(&bound::measure(args.seconds)?)?;
+        return writeln!(out, "{limits}").context("cannot write to stdout");
+    }
     let rows = chosen(&args.rows)?;
     let folder = match args.bin {
         Some(folder) => folder,
@@ -97,7 +106,6 @@ fn start(args: Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(measure_all(programs, scheduling, rows, extent))?;
     let text = report.render();
-    let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to stdout")?;
     args.write.map_or(Ok(()), |page| report::write_into(&page, &text))
 }
@@ -128,7 +136,7 @@ async fn measure_all(
     say("making data and certificates");
     let mut stage = Stage::set_up(programs, scheduling).await?;
     let mut samples = Samples::new();
-    let limits = bound::measure(&stage.scheduling, extent.seconds)?;
+    let limits = limits(&stage, extent.seconds).await?;
     let wanted: BTreeSet<_> = rows.iter().flat_map(|row| row.arms()).map(|arm| arm.id).collect();
     let arms: Vec<&'static Arm> = ARMS.iter().filter(|arm| wanted.contains(arm.id)).collect();
     for together in arms.chunk_by(|a, b| a.group == b.group) {
@@ -155,6 +163,14 @@ async fn measure_all(
     }
     stage.take_down().await;
     Ok(Report { conditions, extent, limits: Some(limits), rows, samples })
+}
+
+/// What memory and cipher allow, measured as clients are: pinned and scheduled alike.
+async fn limits(stage: &Stage, seconds: f64) -> Result<Limits> {
+    let program = std::env::current_exe().context("this program cannot find itself")?;
+    let words = ["--limits".to_owned(), format!("--seconds={seconds}")];
+    let printed = process::run(&stage.scheduling, Side::Client, &program, &words).await?;
+    serde_json::from_slice(&printed).context("the limits of the machine were not printed")
 }
 
 /// Machine, versions, date and scheduling.

@@ -16,12 +16,14 @@ use crate::process;
 use crate::stage::Stage;
 
 /// What one run of an arm measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sample {
     /// Bytes of IPC bodies, or calls, a second.
     pub(crate) rate: f64,
     /// Of the server, a gigabyte; absent where there is no server or no bytes.
     pub(crate) server_cpu_per_gb: Option<f64>,
+    /// Which of its HTTP/2 connections flight-bench used, where it says so.
+    pub(crate) transport: Option<String>,
 }
 
 /// The samples of the arms, a round each, or why an arm has none.
@@ -112,7 +114,8 @@ async fn run(stage: &mut Stage, arm: &'static Arm, passes: u64) -> Result<(Sampl
     }
     let cpu = after.zip(before).map(|(after, before)| after - before);
     let server_cpu_per_gb = cpu.filter(|_| arm.unit != Unit::Calls).map(|cpu| cpu / amount * 1e9);
-    Ok((Sample { rate: amount / moved.seconds, server_cpu_per_gb }, moved.seconds))
+    let (rate, seconds) = (amount / moved.seconds, moved.seconds);
+    Ok((Sample { rate, server_cpu_per_gb, transport: moved.transport }, seconds))
 }
 
 /// What a client says it moved.
@@ -121,13 +124,20 @@ struct Moved {
     rows: u64,
     bytes: u64,
     seconds: f64,
+    transport: Option<String>,
 }
 
 /// The part of flight-bench's JSON that is used.
 #[derive(Deserialize)]
 struct BenchRun {
     complete: bool,
+    config: BenchConfig,
     repeats: Vec<BenchRepeat>,
+}
+
+#[derive(Deserialize)]
+struct BenchConfig {
+    transport: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -146,13 +156,14 @@ impl Moved {
         if client != ClientKind::Bench {
             let tally: Tally = serde_json::from_slice(printed).context("no tally was printed")?;
             let Tally { calls, rows, bytes, seconds, .. } = tally;
-            return Ok(Self { calls, rows, bytes, seconds });
+            return Ok(Self { calls, rows, bytes, seconds, transport: None });
         }
         let run: BenchRun = serde_json::from_slice(printed).context("no report was printed")?;
         let repeat = run.repeats.first().filter(|_| run.complete);
         let repeat = repeat.context("flight-bench did not complete its run")?;
         let (rows, seconds) = (repeat.counts.rows, repeat.window_ns / 1e9);
-        Ok(Self { calls: 0, rows, bytes: 0, seconds })
+        let transport = run.config.transport;
+        Ok(Self { calls: 0, rows, bytes: 0, seconds, transport })
     }
 }
 

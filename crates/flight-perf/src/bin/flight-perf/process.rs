@@ -38,13 +38,13 @@ impl Server {
     /// Starts `program` with `words` and waits for its ready line; stderr goes to the file `log`.
     pub(crate) async fn start(
         scheduling: &Scheduling,
-        program: &Path,
-        words: &[String],
+        side: Side,
+        (program, words): (&Path, &[String]),
         log: PathBuf,
     ) -> Result<Self> {
         let mut command = command(scheduling, program, words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&log)?);
-        let child = scheduling.on(Side::Server, || command.spawn());
+        let child = scheduling.on(side, || command.spawn());
         let mut child = child.with_context(|| format!("cannot start {}", program.display()))?;
         let stdout = child.stdout.take().expect("stdout is piped");
         let mut line = String::new();

@@ -133,7 +133,9 @@ impl Report {
             let cpu: Vec<f64> = samples.iter().filter_map(|s| s.server_cpu_per_gb).collect();
             let cpu = median(&cpu).map_or("–".to_owned(), |cpu| format!("{:.3}", cpu.value));
             let [value, low, high] = [rate.value, rate.low, rate.high].map(|rate| rate / scale);
-            let what = arm.what;
+            let transport = samples.first().and_then(|sample| sample.transport.as_deref());
+            let transport = transport.map_or(String::new(), |name| format!(", transport {name}"));
+            let what = format!("{}{transport}", arm.what);
             line(out, &format!("| {what} | {value:.0} {unit} | {low:.0} to {high:.0} | {cpu} |"));
         }
     }
@@ -163,6 +165,11 @@ impl Report {
         let (w, m) = (wire.value, limits.memcpy.value);
         let sealed = 1.0 / (1.0 / w + 1.0 / limits.seal.value.min(limits.open.value));
         let copied = 1.0 / (1.0 / w + 1.0 / m);
+        let local = |id| {
+            let arm = ARMS.iter().find(|arm| arm.id == id);
+            arm.and_then(|arm| self.rate(arm)).map_or(w, |rate| 1.0 / (1.0 / rate.value + 1.0 / w))
+        };
+        let decoded = "1 / (1/l + 1/w), l the local read: one core decodes and sends";
         for (id, formula, bound) in [
             ("get-mapped", "w", w),
             ("get-read", "1 / (1/w + 1/m): one copy more", copied),
@@ -170,6 +177,8 @@ impl Report {
             ("store", "1 / (1/w + 1/m): one copy more", copied),
             ("tls", "1 / (1/w + 1/min(s, o))", sealed),
             ("tls-put", "1 / (1/w + 1/min(s, o))", sealed),
+            ("zstd", decoded, local("zstd-local")),
+            ("snappy", decoded, local("snappy-local")),
         ] {
             let Some(arm) = ARMS.iter().find(|arm| arm.id == id) else { continue };
             let Some(rate) = self.rate(arm) else { continue };
@@ -253,7 +262,8 @@ mod tests {
 
     fn report(ours: &[f64], stock: &[f64]) -> Report {
         let samples = |rates: &[f64]| {
-            let sample = |rate: &f64| Sample { rate: *rate, server_cpu_per_gb: None };
+            let sample =
+                |rate: &f64| Sample { rate: *rate, server_cpu_per_gb: None, transport: None };
             Ok(rates.iter().map(sample).collect())
         };
         let samples = [("get-mapped", samples(ours)), ("get-stock", samples(stock))].into();

@@ -94,7 +94,9 @@ pub(crate) static ROWS: &[Row] = &[
     row("pyarrow", "pyarrow client: this server / pyarrow server", Rate, "py", "py-py", AtLeast(1.0)),
     row("pyarrow-cpu", "the same: server CPU s/GB / pyarrow server", ServerCpu, "py", "py-py", AtMost(0.9)),
     row("parquet-zstd", "DoGet from zstd Parquet, 1 thread / local read", Rate, "zstd", "zstd-local", AtLeast(0.9)),
+    row("parquet-zstd-free", "the same, the server on both cores", Rate, "zstd-free", "zstd-local", AtLeast(0.9)),
     row("parquet-snappy", "DoGet from snappy Parquet, 1 thread / local read", Rate, "snappy", "snappy-local", AtLeast(0.9)),
+    row("parquet-snappy-free", "the same, the server on both cores", Rate, "snappy-free", "snappy-local", AtLeast(0.9)),
     row("info", "GetFlightInfo, 100 callers / stock", Rate, "info", "info-stock", AtLeast(1.0)),
     row("info-precomputed", "the same, with what can be precomputed", Rate, "info", "info-stock", AtLeast(1.5)),
 ];

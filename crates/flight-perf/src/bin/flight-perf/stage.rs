@@ -29,9 +29,6 @@ pub(crate) struct Stage {
     folder: TempDir,
 }
 
-/// One pass over the set of an arm moves so many bytes.
-const PASS_BYTES_MIN: f64 = 1.0;
-
 impl Programs {
     fn named(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -50,7 +47,9 @@ impl Programs {
     pub(crate) async fn missing(&self, arm: &Arm) -> Option<String> {
         let flag = match arm.server {
             Some((ServerKind::Mapped, _)) => Some("--map-files"),
-            Some((ServerKind::OneThread, _)) => Some("--decode-threads"),
+            Some((ServerKind::OneThread | ServerKind::OneThreadFree, _)) => {
+                Some("--decode-threads")
+            }
             _ => None,
         };
         if let Some(flag) = flag
@@ -114,7 +113,7 @@ impl Stage {
 
     /// Bytes of IPC bodies a row of `set`.
     pub(crate) fn body_bytes_per_row(&self, set: SetName) -> f64 {
-        self.body_bytes_per_row.get(&set).copied().unwrap_or(PASS_BYTES_MIN)
+        self.body_bytes_per_row[&set]
     }
 
     /// The running server of `kind`, started if it is not there yet.
@@ -122,7 +121,12 @@ impl Stage {
         if !self.servers.contains_key(&kind) {
             let (program, words) = self.server_words(kind);
             let log = self.folder.path().join(format!("{kind:?}.log"));
-            let server = Server::start(&self.scheduling, &program, &words, log).await?;
+            let side = match kind {
+                ServerKind::OneThreadFree => Side::Either,
+                _ => Side::Server,
+            };
+            let start = Server::start(&self.scheduling, side, (&program, &words), log);
+            let server = start.await?;
             self.servers.insert(kind, server);
         }
         Ok(&self.servers[&kind])
@@ -155,7 +159,7 @@ impl Stage {
         match kind {
             ServerKind::Mapped => ours(&["--map-files"]),
             ServerKind::Reading => ours(&[]),
-            ServerKind::OneThread => ours(&["--decode-threads", "1"]),
+            ServerKind::OneThread | ServerKind::OneThreadFree => ours(&["--decode-threads", "1"]),
             ServerKind::Stock => {
                 let words = ["serve", "--data", &stored].map(str::to_owned);
                 let words = words.into_iter().chain(tls.clone()).collect();

@@ -1,7 +1,9 @@
 //! The median of a few rounds and its interval, from order statistics alone.
 
+use serde::{Deserialize, Serialize};
+
 /// A median with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Median {
     pub(crate) value: f64,
     pub(crate) low: f64,
