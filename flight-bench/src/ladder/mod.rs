@@ -61,8 +61,10 @@ pub(crate) async fn run(config: &LadderConfig, interrupt: &Interrupt) -> LadderR
     };
     let progress = Progress::new(&config.output);
     let mut servers = Vec::new();
+    // Removed once the servers that serve it have stopped.
+    let mut folder = None;
     let ended = tokio::select! {
-        ended = measure(config, &mut servers, &mut results, &progress) => ended,
+        ended = measure(config, &mut folder, &mut servers, &mut results, &progress) => ended,
         () = interrupt.wait() => Err(Stop::interrupted()),
     };
     progress.clear();
@@ -86,13 +88,14 @@ pub(crate) async fn run(config: &LadderConfig, interrupt: &Interrupt) -> LadderR
 
 async fn measure(
     config: &LadderConfig,
+    folder: &mut Option<TempDir>,
     servers: &mut Vec<ChildServer>,
     results: &mut LadderResults,
     progress: &Progress,
 ) -> Result<(), Stop> {
-    let folder = tempfile::Builder::new().prefix("flight-bench-").tempdir();
-    let folder = folder.context("cannot make a temporary folder")?;
-    let site = set_up(config, &folder, servers, progress).await?;
+    let made = tempfile::Builder::new().prefix("flight-bench-").tempdir();
+    let folder = folder.insert(made.context("cannot make a temporary folder")?);
+    let site = set_up(config, folder, servers, progress).await?;
     results.server_version = Some(servers[0].version().to_owned());
     results.messages = site.messages.len();
     results.pass_bytes = site.messages.iter().map(|message| message.len() as u64).sum();

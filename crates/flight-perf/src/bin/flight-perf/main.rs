@@ -23,11 +23,12 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use time::OffsetDateTime;
 use time::macros::format_description;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arms::{ARMS, Arm};
 use crate::bound::Limits;
 use crate::machine::{Scheduling, Side};
-use crate::measure::{Extent, Samples, say};
+use crate::measure::{Absent, Extent, Samples, say};
 use crate::report::Report;
 use crate::rows::{ROWS, Row};
 use crate::stage::{Programs, Stage};
@@ -104,10 +105,33 @@ fn start(args: Args) -> Result<()> {
     let extent = Extent { rounds: usize::try_from(args.rounds)?, seconds: args.seconds };
     let scheduling = Scheduling::probe(!args.no_real_time);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(measure_all(programs, scheduling, rows, extent))?;
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = measure_all(programs, scheduling, rows, extent) => report,
+            // Children are killed and the data, which lies in memory, is removed on the way out.
+            () = interrupted() => bail!("interrupted; nothing was written"),
+        }
+    })?;
     let text = report.render();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to stdout")?;
-    args.write.map_or(Ok(()), |page| report::write_into(&page, &text))
+    if let Some(page) = args.write {
+        report::write_into(&page, &text)?;
+    }
+    if report.failed() {
+        bail!("not everything could be run; the report says why");
+    }
+    Ok(())
+}
+
+/// Ctrl-C or SIGTERM.
+async fn interrupted() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
 }
 
 fn chosen(filters: &[String]) -> Result<Vec<&'static Row>> {
@@ -145,7 +169,7 @@ async fn measure_all(
             match stage.programs.missing(arm).await {
                 None => runnable.push(*arm),
                 Some(why) => {
-                    samples.insert(arm.id, Err(why));
+                    samples.insert(arm.id, Err(Absent::Missing(why)));
                 }
             }
         }
@@ -183,7 +207,7 @@ fn conditions(programs: &Programs, scheduling: &Scheduling) -> Vec<String> {
         crates.iter().map(|name| format!("{name} {}", locked_version(name))).collect();
     let python = "import pyarrow; print('pyarrow', pyarrow.__version__)";
     let commit = said("git", &["rev-parse", "--short", "HEAD"]);
-    vec![
+    let mut conditions = vec![
         format!(
             "{}, commit {}",
             today.unwrap_or_default(),
@@ -198,7 +222,11 @@ fn conditions(programs: &Programs, scheduling: &Scheduling) -> Vec<String> {
                 .unwrap_or_else(|| "no pyarrow".to_owned()),
         ),
         scheduling.sentence(),
-    ]
+    ];
+    if cfg!(debug_assertions) {
+        conditions.push("this build has debug assertions: not a release's figures".to_owned());
+    }
+    conditions
 }
 
 /// The version of a crate that this program was built with.

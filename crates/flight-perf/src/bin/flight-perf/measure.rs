@@ -27,7 +27,16 @@ pub(crate) struct Sample {
 }
 
 /// The samples of the arms, a round each, or why an arm has none.
-pub(crate) type Samples = BTreeMap<&'static str, Result<Vec<Sample>, String>>;
+pub(crate) type Samples = BTreeMap<&'static str, Result<Vec<Sample>, Absent>>;
+
+/// Why an arm has no samples.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// A program lacks what it needs.
+    Missing(String),
+    /// It ran, and this went wrong.
+    Failed(String),
+}
 
 /// The passes of one run stay below this, however fast an arm is.
 const PASSES_MAX: f64 = 1e6;
@@ -58,7 +67,7 @@ pub(crate) async fn group(
                     passes.insert(arm.id, calibrated);
                     Vec::new()
                 })
-                .map_err(|error| format!("{error:#}")),
+                .map_err(|error| Absent::Failed(format!("{error:#}"))),
         );
     }
     for round in 0..extent.rounds {
@@ -70,8 +79,8 @@ pub(crate) async fn group(
             match run(stage, arm, passes[arm.id]).await {
                 Ok((sample, _)) => taken.push(sample),
                 Err(error) => {
-                    let _ = samples.insert(arm.id, Err(format!("{error:#}")));
-                    continue;
+                    let failed = Absent::Failed(format!("{error:#}"));
+                    let _ = samples.insert(arm.id, Err(failed));
                 }
             }
         }

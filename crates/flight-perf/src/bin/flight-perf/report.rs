@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::arms::{ARMS, Arm, Unit};
 use crate::bound::Limits;
-use crate::measure::{Extent, Sample, Samples};
+use crate::measure::{Absent, Extent, Sample, Samples};
 use crate::rows::{Bound, Figure, Row, Verdict};
 use crate::statistics::{Median, median};
 
@@ -26,6 +26,11 @@ const BEGIN: &str = "<!-- flight-perf: begin -->";
 const END: &str = "<!-- flight-perf: end -->";
 
 impl Report {
+    /// Whether an arm ran and failed.
+    pub(crate) fn failed(&self) -> bool {
+        self.samples.values().any(|samples| matches!(samples, Err(Absent::Failed(_))))
+    }
+
     pub(crate) fn render(&self) -> String {
         let mut out = String::new();
         for condition in &self.conditions {
@@ -71,9 +76,13 @@ impl Report {
                     let Median { value, low, high, .. } = ratio;
                     format!("{value:.2} × | {low:.2} to {high:.2} | {verdict}")
                 }
-                Err(why) => {
-                    notes.push(format!("{} was skipped: {why}.", row.id));
-                    "– | – | skipped".to_owned()
+                Err(absent) => {
+                    let (verdict, why) = match absent {
+                        Absent::Missing(why) => ("skipped", why),
+                        Absent::Failed(why) => ("**failed**", why),
+                    };
+                    notes.push(format!("{} has no figure: {why}.", row.id));
+                    format!("– | – | {verdict}")
                 }
             };
             line(out, &format!("| {} (`{}`) | {bound} | {measured} |", row.what, row.id));
@@ -87,7 +96,7 @@ impl Report {
     }
 
     /// The ratio of a row's arms within each round.
-    fn ratio(&self, row: &Row) -> Result<Median, String> {
+    fn ratio(&self, row: &Row) -> Result<Median, Absent> {
         let arms = row.arms();
         // An arm that cannot run explains why its partner did not.
         if let Some(Err(why)) =
@@ -103,13 +112,15 @@ impl Report {
         let ratio = |(a, b): (&Sample, &Sample)| Some(figure(a)? / figure(b)?);
         let pairs = ours?.iter().zip(reference?).map(ratio).collect::<Option<Vec<f64>>>();
         let ratios = pairs.filter(|ratios| ratios.iter().all(|ratio| ratio.is_finite()));
-        let ratios = ratios.ok_or("the runs were too short to read the server's time")?;
-        median(&ratios).ok_or_else(|| "no round was measured".to_owned())
+        let failed = |why: &str| Absent::Failed(why.to_owned());
+        let unread = "the runs were too short to read the server's processor time";
+        let ratios = ratios.ok_or_else(|| failed(unread))?;
+        median(&ratios).ok_or_else(|| failed("no round was measured"))
     }
 
-    fn samples_of(&self, arm: &Arm) -> Result<&[Sample], String> {
+    fn samples_of(&self, arm: &Arm) -> Result<&[Sample], Absent> {
         match self.samples.get(arm.id) {
-            None => Err(format!("{} did not run", arm.id)),
+            None => Err(Absent::Missing(format!("{} did not run", arm.id))),
             Some(Err(why)) => Err(why.clone()),
             Some(Ok(samples)) => Ok(samples),
         }
@@ -245,14 +256,24 @@ mod tests {
     }
 
     #[test]
-    fn a_row_without_its_arms_is_skipped_with_the_reason() {
+    fn a_row_without_its_arms_says_why() {
+        let missing = Absent::Missing("this flight-server has no --map-files".to_owned());
+        check_absent(missing, false, "skipped |", "this flight-server has no --map-files.");
+        let failed = Absent::Failed("the server ended".to_owned());
+        check_absent(failed, true, "**failed** |", "the server ended.");
+    }
+
+    fn check_absent(absent: Absent, failed: bool, verdict: &str, why: &str) {
         let mut report = report(&[1.0], &[1.0]);
+        // Nor did its partner run, which had nothing to be compared with.
         report.samples.remove("get-stock");
-        report.samples.insert("get-mapped", Err("this flight-server has no --map-files".into()));
+        report.samples.insert("get-mapped", Err(absent));
         let text = report.render();
-        assert!(text.contains("| – | – | skipped |"), "{text}");
-        let why = "get-stock was skipped: this flight-server has no --map-files.";
-        assert!(text.contains(why), "{text}");
+        assert_eq!(report.failed(), failed);
+        for want in [&format!("| – | – | {verdict}"), &format!("get-stock has no figure: {why}")]
+        {
+            assert!(text.contains(want), "{want} is not in {text}");
+        }
     }
 
     fn check(ours: &[f64], stock: &[f64], want: &str) {
