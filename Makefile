@@ -12,7 +12,7 @@ PYTHON ?= python3
 # cargo-nextest runs tests faster; plain `cargo test` does where it is missing.
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help bench test test-rust test-interop test-tools test-long lint ci serve certs data fmt doc clean build release
+.PHONY: help bench test test-rust test-interop test-tools test-long lint ci perf serve certs data fmt doc clean build release
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,6 +20,9 @@ help: ## List the targets
 bench: release certs/server-ec.pem data/taxi.feather ## Measure DoGet and DoPut: plaintext, TLS with EC, TLS with RSA-4096
 	@target/release/flight-bench quick --server-bin target/release/flight-server \
 	    --certs certs --data data --dataset taxi
+
+perf: release $(VENV)/ready ## Measure beside stock arrow-flight, pyarrow and raw sockets: docs/performance.md
+	target/release/flight-perf --write docs/performance.md
 
 test: test-rust test-interop ## Build and pass: unit, property, end-to-end and interop tests
 

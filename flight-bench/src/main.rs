@@ -8,6 +8,7 @@
 mod cli;
 mod config;
 mod exit;
+mod ladder;
 mod limits;
 mod load;
 mod progress;
@@ -20,7 +21,8 @@ mod workload;
 
 use std::process::ExitCode;
 
-use config::Config;
+use cli::Command;
+use config::{Config, LadderConfig};
 use exit::{Exit, Stop};
 use load::Interrupt;
 use progress::say;
@@ -41,18 +43,15 @@ fn main() -> ExitCode {
 }
 
 fn start() -> Result<Exit, Stop> {
-    let config = Config::from_cli(cli::parse())?;
+    let cli = cli::parse();
+    match cli.command {
+        Some(Command::Ladder(args)) => return climb(&LadderConfig::from_args(args)?),
+        Some(Command::LadderServe(args)) => return ladder::serve(&args),
+        _ => {}
+    }
+    let config = Config::from_cli(cli)?;
     report::check_files(&config.output)?;
-    // Measuring happens on threads of their own; this one plans, waits and shows progress.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Stop::failed(anyhow::anyhow!("cannot start the runtime: {error}")))?;
-    let results = runtime.block_on(async {
-        let (sender, interrupt) = Interrupt::new();
-        tokio::spawn(watch_for_interrupts(sender));
-        run::run(&config, &interrupt).await
-    });
+    let results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     if !config.output.quiet {
         for warning in &results.warnings {
             say(&format!("flight-bench: warning: {warning}"));
@@ -63,6 +62,30 @@ fn start() -> Result<Exit, Stop> {
     }
     report::publish(&results, &config.output)?;
     Ok(results.outcome.exit)
+}
+
+fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
+    report::check_files(&config.output)?;
+    let results = on_this_thread(async |interrupt| ladder::run(config, interrupt).await)?;
+    if let Some(error) = &results.outcome.error {
+        say(&format!("flight-bench: {error}"));
+    }
+    report::publish_as(&config.output, |format, reason| results.render(format, reason))?;
+    Ok(results.outcome.exit)
+}
+
+/// Runs `work` on this thread. Streams are measured on threads of their own; this one plans, waits
+/// and shows progress. The ladder, which has one stream, measures here.
+fn on_this_thread<T>(work: impl AsyncFnOnce(&Interrupt) -> T) -> Result<T, Stop> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Stop::failed(anyhow::anyhow!("cannot start the runtime: {error}")))?;
+    Ok(runtime.block_on(async {
+        let (sender, interrupt) = Interrupt::new();
+        tokio::spawn(watch_for_interrupts(sender));
+        work(&interrupt).await
+    }))
 }
 
 /// The first Ctrl-C or SIGTERM ends the run in order, with its partial results; the second at once.

@@ -12,7 +12,7 @@ use flight_testkit::program;
 
 const PAGES: &[(&str, &[&[&str]])] = &[
     ("flight-server", &[&[], &["serve"], &["certs"], &["sample"]]),
-    ("flight-bench", &[&[], &["quick"], &["get"], &["put"]]),
+    ("flight-bench", &[&[], &["quick"], &["get"], &["put"], &["ladder"]]),
 ];
 
 fn help(name: &str, words: &[&str]) -> String {

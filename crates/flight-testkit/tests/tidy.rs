@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-net", &["flight-tls", "flight-wire"]),
     ("flight-testkit", &[]),
     ("fuzz", &["flight-wire"]),
+    ("flight-perf", &["flight-sample", "flight-tls"]),
     (
         "flight-server",
         &[

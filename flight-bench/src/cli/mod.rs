@@ -4,6 +4,7 @@
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
 mod get;
+mod ladder;
 mod output;
 mod put;
 mod quick;
@@ -16,6 +17,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
+pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
@@ -76,6 +78,20 @@ pub(crate) enum Command {
     /// batches are measured by whole uploads, and the report says so.
     #[command(after_help = EXIT_CODES)]
     Put(PutArgs),
+
+    /// What each layer between memory and Flight costs, rung by rung.
+    ///
+    /// memcpy, raw TCP, raw TLS, HTTP/2, gRPC without a message format, Flight without decoding,
+    /// and Flight: the same messages in one stream between two processes, in interleaved rounds,
+    /// with the processor time of both. A flight-server is started for the Flight rungs.
+    #[command(after_help = EXIT_CODES)]
+    Ladder(LadderArgs),
+
+    /// The other end of the ladder's lower rungs; started by it.
+    ///
+    /// Serves until stdin closes.
+    #[command(hide = true)]
+    LadderServe(LadderServeArgs),
 }
 
 /// Reads the command line of this process; help, version and wrong use end the process.
@@ -143,6 +159,7 @@ mod tests {
         check("quick grpc://h:1", "quick at grpc://h:1");
         check("get grpc://h:1 --streams 4", "get at grpc://h:1");
         check("put", "put, no target");
+        check("ladder --server-arg=--perf", "ladder, no target");
     }
 
     #[test]
@@ -172,6 +189,8 @@ mod tests {
             Some(Command::Quick(args)) => ("quick", args.target.target),
             Some(Command::Get(args)) => ("get", args.target.target),
             Some(Command::Put(args)) => ("put", args.target.target),
+            Some(Command::Ladder(_)) => ("ladder", None),
+            Some(Command::LadderServe(_)) => ("ladder-serve", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
+mod ladder;
 mod shared;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::cli::{
 };
 use crate::exit::Stop;
 use crate::limits;
+pub(crate) use ladder::LadderConfig;
 use shared::{optional, window, within};
 
 /// A run as it will be done.
@@ -136,6 +138,9 @@ impl Config {
             Some(Command::Quick(args)) => Self::quick(args),
             Some(Command::Get(args)) => Self::get(args),
             Some(Command::Put(args)) => Self::put(args),
+            Some(Command::Ladder(_) | Command::LadderServe(_)) => {
+                Err(Stop::usage("ladder and ladder-serve measure no TARGET; use get or put"))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ mod arrow;
 mod figures;
 mod host;
 mod json;
+mod ladder;
 mod quick;
 mod results;
 mod text;
@@ -21,12 +22,13 @@ use crate::cli::Format;
 use crate::config::Output;
 use crate::exit::Stop;
 pub(crate) use host::Host;
+pub(crate) use ladder::LadderResults;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
-use text::Reason;
+pub(crate) use text::Reason;
 
 /// Refuses files that could not be written in the end, before anything is measured.
 ///
@@ -62,13 +64,25 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
 ///
 /// Stdout is gone or a file cannot be written; the other outputs are made all the same.
 pub(crate) fn publish(results: &Results, output: &Output) -> anyhow::Result<()> {
+    publish_as(output, |format, reason| render(results, format, reason))
+}
+
+/// Prints and writes what `render` makes of a run.
+///
+/// # Errors
+///
+/// As for [`publish`].
+pub(crate) fn publish_as(
+    output: &Output,
+    render: impl Fn(Format, Reason) -> String,
+) -> anyhow::Result<()> {
     let printed = std::io::stdout()
-        .write_all(render(results, output.format, Reason::OnStderr).as_bytes())
+        .write_all(render(output.format, Reason::OnStderr).as_bytes())
         .context("cannot write to stdout");
     let written: Vec<_> = output
         .files
         .iter()
-        .map(|(path, format)| write_whole(path, &render(results, *format, Reason::InReport)))
+        .map(|(path, format)| write_whole(path, &render(*format, Reason::InReport)))
         .collect();
     printed.and_then(|()| written.into_iter().collect())
 }

@@ -299,7 +299,7 @@ fn foot(out: &mut String, results: &Results, reason: Reason) {
 
 /// Whether the reason of a failed run is part of the report, or told beside it on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(crate) enum Reason {
     InReport,
     OnStderr,
 }

@@ -78,7 +78,7 @@ async fn rounds(
     Ok(())
 }
 
-fn order_of(round: usize, rows: usize) -> Vec<usize> {
+pub(crate) fn order_of(round: usize, rows: usize) -> Vec<usize> {
     if round.is_multiple_of(2) { (0..rows).collect() } else { (0..rows).rev().collect() }
 }
 

@@ -66,7 +66,7 @@ impl Stage {
         let log = self.folder()?.join(name);
         let args =
             [&["--data".into(), data.into(), "--admin".into(), "none".into()], args].concat();
-        let server = ChildServer::start(program, &args, log).await?;
+        let server = ChildServer::start_serving(program, &args, log).await?;
         let record = ServerRecord {
             kind: "child",
             name: Some("flight-server".to_owned()),

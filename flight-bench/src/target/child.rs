@@ -37,6 +37,22 @@ impl ChildServer {
     ///
     /// # Errors
     ///
+    /// As for [`start`](Self::start).
+    pub(crate) async fn start_serving(
+        program: &Path,
+        args: &[OsString],
+        log: PathBuf,
+    ) -> anyhow::Result<Self> {
+        let stopping = ["--ready", "json", "--exit-with-stdin"].map(OsString::from);
+        let args = [&["serve".into()], args, &stopping].concat();
+        Self::start(program, &args, log).await
+    }
+
+    /// Starts `program` with these arguments, which make it print a ready line and stop when its
+    /// input closes; its log goes to the file `log`.
+    ///
+    /// # Errors
+    ///
     /// It cannot be started, ends or says something else; the sentence holds the end of its log.
     pub(crate) async fn start(
         program: &Path,
@@ -46,7 +62,7 @@ impl ChildServer {
         let file = std::fs::File::create(&log)
             .with_context(|| format!("cannot write the server's log {}", log.display()))?;
         let mut command = Command::new(program);
-        command.arg("serve").args(args).args(["--ready", "json", "--exit-with-stdin"]);
+        command.args(args);
         for (name, _) in std::env::vars_os() {
             // What the user set for a server of theirs must not change this one.
             if name.to_string_lossy().starts_with("FLIGHT_SERVER_") {
