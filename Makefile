@@ -9,6 +9,8 @@ PROFILE := e2e
 BUILT := target/$(PROFILE)
 VENV := target/venv
 PYTHON ?= python3
+# As cargo spells it in the names of its variables: X86_64_UNKNOWN_LINUX_GNU.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # cargo-nextest runs tests faster; plain `cargo test` does where it is missing.
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
 
@@ -46,9 +48,15 @@ lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace --no-deps --document-private-items
 	cargo test --profile $(PROFILE) --workspace --test tidy
 
-test-tools: build ## Tests that need more tools: strace
-	@command -v strace >/dev/null || { echo "strace is missing; install it: apt-get install strace" >&2; exit 1; }
+test-tools: build ## Tests that need more tools: strace and valgrind
+	@for tool in strace valgrind; do command -v $$tool >/dev/null \
+	    || { echo "$$tool is missing; install it: apt-get install $$tool" >&2; exit 1; }; done
 	cargo test --profile $(PROFILE) --workspace --test strace
+	# The files that hold `unsafe`, and what stands on them, with every access to memory watched.
+	CARGO_TARGET_$(HOST)_RUNNER="valgrind -q --error-exitcode=9" \
+	    cargo test --profile $(PROFILE) --workspace --lib -- mapped pool:: socket::
+	cargo build --profile $(PROFILE) --workspace --example instructions
+	tests/instructions.sh $(BUILT)
 
 ci: lint test test-tools ## Everything that must pass before a change lands
 	@echo "ci: all passed"

@@ -28,6 +28,10 @@ run "random batches through every layer, 30 000 cases" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire any_batches
 run "kill -9 at 300 random moments of uploads" \
     env FLIGHT_KILLS=300 cargo test --profile e2e --workspace --test e2e kills
+run "memory while 2 GiB are served" \
+    cargo test --profile e2e --workspace --test e2e memory
+run "any part of random files, 6 000 files" \
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test files any_part
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \
     env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
     "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop

@@ -7,9 +7,6 @@ use flight_wire::DecodeLimits;
 pub const CHANGE_LOOKS: u64 = 6;
 /// Bytes of memory that is kept for the next blocks to be read into.
 pub const READ_BYTES_KEPT: usize = 32 << 20;
-/// A block of an IPC file up to this size is read at once when only parts of it fit into a message;
-/// of a larger one each message's parts are read by themselves.
-pub const BLOCK_BYTES_HELD: u64 = 16 << 20;
 /// Bytes written to a file at once.
 pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in

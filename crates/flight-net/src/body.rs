@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 /// Why a body ended early.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Frames that wait between their producer and the socket; each is about a megabyte.
-const FRAMES_AHEAD: usize = 2;
+/// Frames that wait between their producer and the socket: the next, while one is being written.
+const FRAMES_AHEAD: usize = 1;
 
 /// A body whose pieces reach the socket in one vectored write.
 pub struct Body {
@@ -57,6 +57,12 @@ impl From<tonic::body::Body> for Body {
 pub struct FrameSender(mpsc::Sender<Item>);
 
 impl FrameSender {
+    /// Waits until a frame can be handed on at once, so that nothing has to be made before there
+    /// is room for it; `None` when the other side has gone.
+    pub async fn room(&self) -> Option<Room<'_>> {
+        self.0.reserve().await.ok().map(Room)
+    }
+
     /// Hands a frame on, once there is room for it; `false` when the other side has gone.
     pub async fn send(&self, frame: Frame) -> bool {
         self.0.send(Item::Frame(frame)).await.is_ok()
@@ -70,6 +76,16 @@ impl FrameSender {
     /// Resolves once the other side has gone: the answer's reader, or the connection.
     pub async fn closed(&self) {
         self.0.closed().await;
+    }
+}
+
+/// Room for one frame.
+pub struct Room<'a>(mpsc::Permit<'a, Item>);
+
+impl Room<'_> {
+    /// Hands the frame on.
+    pub fn send(self, frame: Frame) {
+        self.0.send(Item::Frame(frame));
     }
 }
 

@@ -14,7 +14,7 @@ pub mod limits;
 pub mod server;
 mod socket;
 
-pub use body::{Body, BodyError, FrameSender};
+pub use body::{Body, BodyError, FrameSender, Room};
 pub use endpoint::{DEFAULT_PORT, Endpoint, EndpointError};
 
 /// Paths of the Flight calls that carry batches.

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::Bytes;
 
-/// Memory is taken in sizes of this many bytes, so that bodies that differ a little share it.
-const STEP_BYTES: usize = 64 << 10;
+/// Smaller memory is not kept: the allocator is as fast, and there can be very much of it.
+const KEPT_BYTES_MIN: usize = 16 << 10;
+/// Memory is taken in steps of this part of its size, so that bodies that differ a little share it.
+const STEPS: usize = 8;
 
 /// Memory that is kept for the next body; clones share it.
 #[derive(Debug, Clone)]
@@ -40,10 +42,10 @@ impl BufferPool {
     /// Memory of `len` bytes, aligned as Arrow's arrays want it. What it holds is left from
     /// earlier use. `None` when the system has no memory for it.
     pub fn take(&self, len: usize) -> Option<PooledBuffer> {
-        let memory = match self.shared.reuse(len) {
+        let reused = if len < KEPT_BYTES_MIN { None } else { self.shared.reuse(len) };
+        let memory = match reused {
             Some(memory) => memory,
-            None => MutableBuffer::try_from_len_zeroed(len.checked_next_multiple_of(STEP_BYTES)?)
-                .ok()?,
+            None => MutableBuffer::try_from_len_zeroed(stepped(len)?).ok()?,
         };
         Some(PooledBuffer { memory, len, pool: Arc::clone(&self.shared) })
     }
@@ -52,8 +54,7 @@ impl BufferPool {
 impl Shared {
     /// The memory that came back last of those that fit `len` without wasting more than half.
     fn reuse(&self, len: usize) -> Option<MutableBuffer> {
-        let fits =
-            |memory: &MutableBuffer| memory.len() >= len && memory.len() / 2 <= len.max(STEP_BYTES);
+        let fits = |memory: &MutableBuffer| memory.len() >= len && memory.len() / 2 <= len;
         let mut kept = self.kept();
         let at = kept.buffers.iter().rposition(fits)?;
         let memory = kept.buffers.remove(at);
@@ -62,6 +63,9 @@ impl Shared {
     }
 
     fn give_back(&self, memory: MutableBuffer) {
+        if memory.len() < KEPT_BYTES_MIN {
+            return;
+        }
         let mut freed = Vec::new(); // and dropped once the lock is free
         let mut kept = self.kept();
         kept.bytes += memory.len();
@@ -77,6 +81,14 @@ impl Shared {
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is taken for `len` bytes; `None` beyond what can be counted.
+fn stepped(len: usize) -> Option<usize> {
+    if len < KEPT_BYTES_MIN {
+        return Some(len);
+    }
+    len.checked_next_multiple_of((1 << len.ilog2()) / STEPS)
 }
 
 /// Memory of a pool, to be filled.
@@ -162,6 +174,16 @@ mod tests {
         let pool = BufferPool::new(8 << 20);
         drop(take(&pool, 4 << 20));
         assert_eq!(take(&pool, 1 << 20).memory.len(), 1 << 20);
+    }
+
+    #[test]
+    fn little_more_is_taken_than_asked_for() {
+        let pool = BufferPool::new(1 << 20);
+        for len in [0, 1, 7_000, 16_384, 16_385, 100_000, 1 << 20, 3_333_333] {
+            assert!(take(&pool, len).memory.len() <= len + len / STEPS, "{len}");
+        }
+        drop(take(&pool, 7_000));
+        assert!(pool.shared.kept().buffers.iter().all(|kept| kept.len() >= KEPT_BYTES_MIN));
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Site {
 
     /// DoGet again and again; with `decode`, each message becomes a batch.
     async fn flight(&self, meter: &mut Meter<'_>, decode: bool) -> anyhow::Result<()> {
-        let connection = self.flight.connect().await?;
+        let connection = self.flight.connect_streams().await?;
         for ticket in self.tickets.iter().cycle() {
             let mut messages = connection.do_get(ticket, MetadataMap::new()).await?;
             let mut decoder = BatchDecoder::new(DecodeLimits::default());

@@ -7,6 +7,7 @@ use flight_files::Piece;
 use flight_net::FrameSender;
 use flight_net::server::CallContext;
 use flight_wire::{Checksum, EncodeOptions, Encoder, Frame, Kind, Message};
+use tokio::time::Instant;
 use tonic::Status;
 
 use super::metrics::Call;
@@ -95,6 +96,21 @@ pub(super) async fn send(
     mut call: Call,
 ) {
     let status = loop {
+        // Room first, so that a stalled reader holds what waits for it and nothing more.
+        let room = match wait_for(context.deadline, stall, sender.room()).await {
+            Wait::Over(Some(room)) => room,
+            Wait::Over(None) => {
+                call.finish(&Status::cancelled("the client went away"));
+                return;
+            }
+            Wait::PastDeadline => break Status::deadline_exceeded("the deadline has passed"),
+            Wait::Stalled => {
+                // A reader that takes nothing takes no trailers either: the stream is reset (CANCEL)
+                // when the sender is dropped.
+                call.finish(&Status::deadline_exceeded(format!("nothing was read for {stall:?}")));
+                return;
+            }
+        };
         let made = tokio::task::spawn_blocking(move || {
             let made = frames.next();
             (frames, made)
@@ -108,52 +124,34 @@ pub(super) async fn send(
             Ok(None) => break Status::ok(""),
             Err(status) => break status,
         };
-        if past(context.deadline) {
-            break Status::deadline_exceeded("the deadline has passed");
-        }
         let ((batches, rows), bytes) = (frames.counted, frame.bytes() as u64);
-        match tokio::time::timeout(stall, deliver(context.deadline, &sender, frame)).await {
-            Ok(Delivery::Done) => call.sent(bytes, batches, rows),
-            Ok(Delivery::Gone) => {
-                call.finish(&Status::cancelled("the client went away"));
-                return;
-            }
-            Ok(Delivery::Late) => break Status::deadline_exceeded("the deadline has passed"),
-            Err(_) => {
-                // A reader that takes nothing takes no trailers either: the stream is reset (CANCEL)
-                // when the sender is dropped.
-                call.finish(&Status::deadline_exceeded(format!("nothing was read for {stall:?}")));
-                return;
-            }
-        }
+        room.send(frame);
+        call.sent(bytes, batches, rows);
     };
     call.finish(&status);
-    sender.end(Some(trailers(&status))).await;
+    let ended = tokio::time::timeout(stall, sender.end(Some(trailers(&status))));
+    // A reader that does not take the trailers either loses the stream.
+    let _ = ended.await;
 }
 
-enum Delivery {
-    Done,
-    Gone,
-    Late,
+/// How waiting for a reader ended.
+enum Wait<T> {
+    Over(T),
+    PastDeadline,
+    Stalled,
 }
 
-async fn deliver(
-    deadline: Option<tokio::time::Instant>,
-    sender: &FrameSender,
-    frame: Frame,
-) -> Delivery {
-    let sent = sender.send(frame);
-    let sent = match deadline {
-        None => Ok(sent.await),
-        Some(deadline) => tokio::time::timeout_at(deadline, sent).await,
-    };
-    match sent {
-        Ok(true) => Delivery::Done,
-        Ok(false) => Delivery::Gone,
-        Err(_) => Delivery::Late,
+async fn wait_for<T>(
+    deadline: Option<Instant>,
+    stall: Duration,
+    work: impl Future<Output = T>,
+) -> Wait<T> {
+    let now = Instant::now();
+    let stalled = now + stall;
+    let until = deadline.map_or(stalled, |deadline| deadline.min(stalled));
+    match tokio::time::timeout_at(until, work).await {
+        Ok(done) if deadline.is_none_or(|deadline| now < deadline) => Wait::Over(done),
+        Err(_) if until == stalled => Wait::Stalled,
+        _ => Wait::PastDeadline,
     }
-}
-
-fn past(deadline: Option<tokio::time::Instant>) -> bool {
-    deadline.is_some_and(|deadline| deadline <= tokio::time::Instant::now())
 }

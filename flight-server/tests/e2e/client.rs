@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
-use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector};
+use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector, StreamConnection};
 use flight_wire::protocol::PutSummary;
 use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame};
 use prost::Message as _;
@@ -24,6 +24,8 @@ pub fn table(tag: i64, rows: usize) -> RecordBatch {
 #[derive(Clone)]
 pub struct Client {
     connection: Connection,
+    /// For batches, over the transport of the connector.
+    streams: StreamConnection,
     calls: FlightServiceClient<Connection>,
 }
 
@@ -34,13 +36,18 @@ impl Client {
 
     pub async fn try_connect(endpoint: &str) -> Result<Self, ConnectError> {
         let endpoint = endpoint.parse().unwrap();
-        Self::over(Connector::new(endpoint, None, ConnectOptions::default())).await
-    }
-
-    pub async fn over(connector: Connector) -> Result<Self, ConnectError> {
+        let connector = Connector::new(endpoint, None, ConnectOptions::default());
         let connection = connector.connect().await?;
         let calls = FlightServiceClient::new(connection.clone());
-        Ok(Self { connection, calls })
+        Ok(Self { streams: connection.clone().into(), connection, calls })
+    }
+
+    /// One connection for calls and another, over the connector's transport, for batches.
+    pub async fn over(connector: Connector) -> Result<Self, ConnectError> {
+        let connection = connector.connect().await?;
+        let streams = connector.connect_streams().await?;
+        let calls = FlightServiceClient::new(connection.clone());
+        Ok(Self { connection, streams, calls })
     }
 
     pub fn connection(&self) -> &Connection {
@@ -85,7 +92,7 @@ impl Client {
     }
 
     pub async fn stream(&self, ticket: &[u8]) -> Result<Stream, Status> {
-        let messages = self.connection.do_get(ticket, MetadataMap::new()).await?;
+        let messages = self.streams.do_get(ticket, MetadataMap::new()).await?;
         Ok(Stream { messages, decoder: BatchDecoder::new(DecodeLimits::default()) })
     }
 
@@ -114,7 +121,7 @@ impl Client {
         batches: &[RecordBatch],
         options: EncodeOptions,
     ) -> Result<PutSummary, Status> {
-        let (sink, results) = self.connection.do_put(MetadataMap::new());
+        let (sink, results) = self.streams.do_put(MetadataMap::new());
         let descriptor = FlightDescriptor::new_cmd(command.to_owned()).encode_to_vec();
         let schema = batches[0].schema();
         let mut encoder = Encoder::new(&schema, options).unwrap();

@@ -59,6 +59,51 @@ async fn read(server: &ServerProcess, rows: u64) -> u64 {
     most
 }
 
+/// A stored batch of [`write`] with 200 000 rows.
+const BATCH_BYTES: u64 = 5 << 20;
+/// What a connection queues for its socket: `send_buffer_bytes` of flight-net's settings.
+const SEND_WINDOW_BYTES: u64 = 4 << 20;
+
+#[tokio::test]
+async fn a_stalled_reader_holds_a_batch_and_the_send_window() {
+    const READERS: usize = 16;
+    let data = tempdir().unwrap();
+    write(&data.path().join("large.arrow"), 64 << 20, 200_000);
+    let small = write(&data.path().join("small.arrow"), 1 << 20, 1_000);
+    let server = ServerProcess::start(data.path());
+    let mut other = Client::connect(server.endpoint()).await;
+    let mut stalled = Vec::new();
+    let mut most = Vec::new();
+    // What the second half adds: the first has taken what the process takes but once.
+    for _ in 0..2 {
+        for _ in 0..READERS {
+            let mut client = Client::connect(server.endpoint()).await;
+            let info = client.info(r#"{"dataset":"large"}"#).await.unwrap();
+            let ticket = info.endpoint[0].ticket.clone().unwrap().ticket;
+            let mut stream = client.stream(&ticket).await.unwrap();
+            assert!(stream.next().await.unwrap().is_some());
+            stalled.push((client, stream));
+        }
+        most.push(settled(&server, &mut other, small).await);
+    }
+    let held = most[1].saturating_sub(most[0]) / READERS as u64;
+    assert!(held <= BATCH_BYTES + SEND_WINDOW_BYTES, "{held} bytes for each stalled reader");
+    assert!(held >= 1 << 20, "{held} bytes: the readers did not stall");
+}
+
+/// The most anonymous memory of the server, once twenty reads of others did not make it more.
+async fn settled(server: &ServerProcess, other: &mut Client, rows: u64) -> u64 {
+    let (mut most, mut still) = (0, 0);
+    while still < 20 {
+        let got = other.get(r#"{"dataset":"small"}"#).await.unwrap();
+        assert_eq!(got.iter().map(RecordBatch::num_rows).sum::<usize>() as u64, rows);
+        let now = anonymous_bytes(server.pid());
+        still = if now > most { 0 } else { still + 1 };
+        most = most.max(now);
+    }
+    most
+}
+
 async fn check(rows_of_a_batch: usize, flags: &[&str]) {
     let data = tempdir().unwrap();
     let rows = write(&data.path().join("large.arrow"), file_bytes(), rows_of_a_batch);

@@ -69,23 +69,17 @@ impl Block {
     }
 }
 
-/// The body of a stored batch.
+/// The body of a stored batch, of which only what is asked for is read.
 #[derive(Debug)]
-pub(super) enum Body<'a> {
-    /// All of it, mapped or read.
-    Memory(Buffer),
-    /// Read by ranges: it is large, or not all of it is asked for. That the file did not change
-    /// meanwhile is for the caller to check.
-    Disk { access: &'a FileAccess, offset: u64 },
+pub(super) struct Body<'a> {
+    pub(super) access: &'a FileAccess,
+    pub(super) offset: u64,
 }
 
 impl Body<'_> {
-    /// Some bytes of it, within its bounds.
+    /// Some bytes of it, within its bounds. That the file did not change meanwhile is for the
+    /// caller to check.
     pub(super) fn range(&self, range: Range<u64>) -> Result<Buffer, FileError> {
-        let length = range.end - range.start;
-        match self {
-            Self::Memory(body) => Ok(body.slice_with_length(range.start as usize, length as usize)),
-            Self::Disk { access, offset } => access.read_unwatched(offset + range.start, length),
-        }
+        self.access.read_unwatched(self.offset + range.start, range.end - range.start)
     }
 }

@@ -26,7 +26,6 @@ use super::scan::{IpcScan, fault};
 use super::{Entry, EntryKind};
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
-use crate::limits::BLOCK_BYTES_HELD;
 
 /// A scan whose rows are wanted as messages.
 #[derive(Debug)]
@@ -46,8 +45,6 @@ pub(crate) struct IpcPieces {
 struct Current {
     at: usize,
     block: Block,
-    /// All of the body; `None` where its parts are read as they are needed.
-    body: Option<Buffer>,
     /// Rows of the block that are still to come.
     rows: Range<u64>,
     /// Rows of a message.
@@ -152,22 +149,8 @@ impl IpcPieces {
             / stored.max(1) as f64;
         let pieces = (bytes as usize).div_ceil(self.options.message_bytes_max);
         let step = even_rows((rows.end - rows.start) as usize, pieces);
-        let held = self.scan.columns.is_none()
-            && entry.body_bytes <= BLOCK_BYTES_HELD
-            && !self.scan.access.is_mapped();
-        let body = match held {
-            true => Some(self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?),
-            false => None,
-        };
-        self.current = Some(Current {
-            at,
-            block,
-            body,
-            rows,
-            step: step.min(rows_max as usize),
-            checked,
-            all_rows,
-        });
+        self.current =
+            Some(Current { at, block, rows, step: step.min(rows_max as usize), checked, all_rows });
         Ok(None)
     }
 
@@ -208,10 +191,7 @@ impl IpcPieces {
         let single = rows.end - rows.start == 1;
         let max = if single { PROTOBUF_BYTES_MAX } else { self.options.message_bytes_max };
         let entry = self.scan.index.entries[current.at];
-        let body = match &current.body {
-            Some(body) => Body::Memory(body.clone()),
-            None => Body::Disk { access: &self.scan.access, offset: entry.body_offset },
-        };
+        let body = Body { access: &self.scan.access, offset: entry.body_offset };
         let schema = &self.scan.index.schema;
         let message = cut(&current.block, &body, schema, &self.columns, rows, max)?;
         let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
