@@ -48,6 +48,12 @@ const _: () = {
     );
 };
 
+/// Bytes of small writes that are gathered before they go to the socket.
+pub const GATHERED_BYTES: usize = 256 << 10;
+/// A write of so many bytes goes to the socket as it is.
+pub const GATHERED_WRITE_BYTES: usize = 64 << 10;
+const _: () = assert!(GATHERED_WRITE_BYTES <= GATHERED_BYTES);
+
 /// Streams of a connection that are open at once.
 pub const STREAMS_PER_CONNECTION: u32 = 128;
 /// Bytes of all headers of a call.

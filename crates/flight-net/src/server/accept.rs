@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 
 use super::activity::Activity;
 use super::context::{CallContext, Peer};
+use super::gather::Gather;
 use super::listen::{BoundSocket, Listener};
 use super::pulse::{Pulse, Pulsing};
 use crate::body::Body;
@@ -292,24 +293,25 @@ where
         .keep_alive_interval(limits.keepalive)
         .keep_alive_timeout(limits.keepalive_timeout);
     let pulse = Pulse::new();
-    let stream = TokioIo::new(Pulsing { stream, pulse: pulse.clone() });
-    let mut connection = pin!(builder.serve_connection(stream, service));
+    let gather = Gather::new(Pulsing { stream, pulse: pulse.clone() });
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(gather.clone()), service));
     let mut stop = shared.stop.clone();
     // The guard that `wait_for` gives must not be held across an await.
     let stopped = stop.wait_for(|stop| *stop).map(|_| ());
     let ended = tokio::select! {
-        ended = &mut connection => ended,
+        ended = gather.drive(connection.as_mut()) => ended,
         () = stopped => {
             connection.as_mut().graceful_shutdown();
             // Running streams may end; a connection without one is only told, not waited for.
             tokio::select! {
-                ended = &mut connection => ended,
+                ended = gather.drive(connection.as_mut()) => ended,
                 () = silence(&activity, &pulse) => Ok(()),
             }
         }
         () = activity.expired(limits.first_call, limits.idle) => {
             connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(GOODBYE, connection).await.unwrap_or(Ok(()))
+            let goodbye = tokio::time::timeout(GOODBYE, gather.drive(connection));
+            goodbye.await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {

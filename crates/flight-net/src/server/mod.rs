@@ -6,6 +6,7 @@
 mod accept;
 mod activity;
 mod context;
+mod gather;
 mod listen;
 mod pulse;
 
