@@ -5,6 +5,8 @@ use flight_wire::DecodeLimits;
 /// How often a file whose change time moved is looked at before it counts as changed, one
 /// millisecond later each time: one that is being deleted loses its name in a moment.
 pub const CHANGE_LOOKS: u64 = 6;
+/// Words of 64 columns or blocks of which it is noted, for each open file, that they were decoded.
+pub const CHECKED_WORDS_MAX: usize = 4 << 20;
 /// Bytes of memory that is kept for the next blocks to be read into.
 pub const READ_BYTES_KEPT: usize = 32 << 20;
 /// Bytes written to a file at once.
@@ -58,7 +60,8 @@ pub struct ReadLimits {
     pub depth: usize,
     /// Rows of one batch of an IPC file or stream.
     pub batch_rows: u64,
-    /// Bytes of one IPC message's body as it is stored: all of it is read into memory.
+    /// Bytes of one IPC message's body as it is stored. It is read whole where it is decoded, or
+    /// sent whole without being mapped.
     pub body_bytes: u64,
     /// Bytes of one IPC batch that its compressed buffers may unpack to.
     pub batch_bytes: u64,

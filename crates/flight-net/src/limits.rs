@@ -67,6 +67,8 @@ pub const LOCAL_RESETS: usize = 128;
 pub const CONTINUATIONS_MAX: usize = 128;
 /// Control frames that ask for work while no data moves: settings, pings, resets, empty frames.
 pub const CONTROL_FRAMES_IN_A_ROW_MAX: usize = 1000;
+/// Bytes of answers to them that wait for a peer which does not read.
+pub const CONTROL_BYTES_WAITING_MAX: usize = 256 << 10;
 /// Interim answers (1xx) of a call.
 pub const INTERIM_ANSWERS_MAX: usize = 16;
 /// Streams that the client reset of late, on which it takes what was on its way.

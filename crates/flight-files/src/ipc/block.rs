@@ -13,6 +13,7 @@ use crate::error::FileError;
 /// What the header of a stored batch says. The guard has checked it.
 #[derive(Debug)]
 pub(super) struct Block {
+    pub(super) rows: u64,
     /// Length and null count of each array, children included, in the format's order.
     pub(super) nodes: Vec<(u64, u64)>,
     /// Where each buffer lies in the body.
@@ -43,6 +44,7 @@ impl Block {
             places.push(place);
         }
         Some(Self {
+            rows: batch.length().unsigned_abs(),
             nodes: nodes
                 .map(|node| (node.length().unsigned_abs(), node.null_count().unsigned_abs()))
                 .collect(),

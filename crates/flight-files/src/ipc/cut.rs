@@ -66,7 +66,8 @@ pub(super) fn cut(
     for column in columns {
         cutter.at = block.places[*column];
         let field = schema.field(*column);
-        cutter.array(field.data_type(), rows.clone()).map_err(|stop| match stop {
+        let array = cutter.array_of(block.rows, field.data_type(), rows.clone());
+        array.map_err(|stop| match stop {
             Stop::File(error) => Stop::File(error.in_column(field.name())),
             Stop::TooLarge => stop,
         })?;
@@ -89,9 +90,24 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
+    /// The next array, which must have `length` values as its batch or parent has.
+    fn array_of(
+        &mut self,
+        length: u64,
+        data_type: &DataType,
+        rows: Range<u64>,
+    ) -> Result<(), Stop> {
+        let stored = self.block.nodes.get(self.at.node).map_or(0, |(stored, _)| *stored);
+        if stored != length {
+            let what = format!("an array has {stored} values where {length} belong");
+            return Err(FileError::damaged(what).into());
+        }
+        self.array(data_type, rows)
+    }
+
     /// The next array and its children.
     fn array(&mut self, data_type: &DataType, rows: Range<u64>) -> Result<(), Stop> {
-        let stored_nulls = self.node(&rows)?;
+        let (length, stored_nulls) = self.node(&rows)?;
         let nulls = match data_type {
             DataType::Null => rows.end - rows.start,
             DataType::Union(..) | DataType::RunEndEncoded(..) => 0,
@@ -131,12 +147,16 @@ impl Cutter<'_> {
                 self.array(child.data_type(), start..times(rows.end, size)?)
             }
             DataType::Struct(children) => {
-                children.iter().try_for_each(|child| self.array(child.data_type(), rows.clone()))
+                let mut children = children.iter();
+                children
+                    .try_for_each(|child| self.array_of(length, child.data_type(), rows.clone()))
             }
             DataType::Union(children, UnionMode::Sparse) => {
                 self.fixed(1, &rows)?;
                 let mut children = children.iter();
-                children.try_for_each(|(_, child)| self.array(child.data_type(), rows.clone()))
+                children.try_for_each(|(_, child)| {
+                    self.array_of(length, child.data_type(), rows.clone())
+                })
             }
             DataType::Union(children, UnionMode::Dense) => self.dense_union(children, &rows),
             DataType::RunEndEncoded(ends, values) => {
@@ -150,8 +170,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// Goes to the next node, and makes room for it; its null count.
-    fn node(&mut self, rows: &Range<u64>) -> Result<u64, Stop> {
+    /// Goes to the next node, and makes room for it; its length and null count.
+    fn node(&mut self, rows: &Range<u64>) -> Result<(u64, u64), Stop> {
         let node = self.block.nodes.get(self.at.node);
         let (length, nulls) =
             *node.ok_or_else(|| FileError::damaged("a batch's header lacks a field node"))?;
@@ -161,7 +181,7 @@ impl Cutter<'_> {
             return Err(FileError::damaged(what).into());
         }
         self.header.nodes.push(FieldNode::default());
-        Ok(nulls)
+        Ok((length, nulls))
     }
 
     /// The validity bitmap of an array that has `stored` nulls; how many these rows have.

@@ -105,7 +105,7 @@ impl Index {
     }
 
     fn append(&mut self, entries: Vec<Entry>, body_bytes_max: u64) -> Result<(), FileError> {
-        self.checked = Checked::new(entries.len());
+        self.checked = Checked::new(entries.len(), self.schema.fields().len());
         self.entries = entries;
         for entry in &mut self.entries {
             within("the bytes of a message's body", entry.body_bytes, body_bytes_max)?;

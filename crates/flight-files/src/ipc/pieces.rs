@@ -10,12 +10,12 @@
 
 use std::ops::Range;
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_ipc::CompressionType;
 use arrow_schema::SchemaRef;
 use flight_wire::frame::flight_data_bytes;
 use flight_wire::guard;
-use flight_wire::limits::PROTOBUF_BYTES_MAX;
+use flight_wire::limits::{HEADER_BYTES_MAX, PROTOBUF_BYTES_MAX};
 use flight_wire::{
     BatchDecoder, Compression, Decoded, EncodeOptions, Encoder, Kind, Message, even_rows,
 };
@@ -129,9 +129,9 @@ impl IpcPieces {
         let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
         if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
             let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
-            if !checked {
+            if !index.checked.has_whole(at) {
                 self.scan.decode(header, &body)?;
-                self.note_checked(at);
+                self.scan.index.checked.add_whole(at);
             }
             let kind = Kind::Batch { rows: stored as usize };
             let (header, body_bytes) = (header.clone(), body.len());
@@ -167,6 +167,10 @@ impl IpcPieces {
                 Err(Stop::TooLarge) => {
                     let bytes = current.block.bytes_of(&self.columns);
                     within("the bytes of one row", bytes, PROTOBUF_BYTES_MAX as u64)?;
+                    if self.row_bytes_max(current) < PROTOBUF_BYTES_MAX {
+                        let what = "its buffers overlap: a row is larger than its batch";
+                        return Err(FileError::damaged(what));
+                    }
                     return Err(FileError::not_supported(format!(
                         "one row takes more than the {PROTOBUF_BYTES_MAX} bytes that a gRPC message can hold"
                     )));
@@ -184,18 +188,29 @@ impl IpcPieces {
 
     fn note_checked(&self, at: usize) {
         let index = &self.scan.index;
-        index.checked.add(at, &self.columns, index.schema.fields().len());
+        index.checked.add(at, &self.columns);
     }
 
     fn cut_rows(&self, current: &Current, rows: Range<u64>) -> Result<Message, Stop> {
         let single = rows.end - rows.start == 1;
-        let max = if single { PROTOBUF_BYTES_MAX } else { self.options.message_bytes_max };
+        let max = match single {
+            true => self.row_bytes_max(current),
+            false => self.options.message_bytes_max,
+        };
         let entry = self.scan.index.entries[current.at];
         let body = Body { access: &self.scan.access, offset: entry.body_offset };
         let schema = &self.scan.index.schema;
         let message = cut(&current.block, &body, schema, &self.columns, rows, max)?;
         let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
         if bytes > max { Err(Stop::TooLarge) } else { Ok(message) }
+    }
+
+    /// Bytes of a message of a single row: no more than its batch has, with what is added to it.
+    fn row_bytes_max(&self, current: &Current) -> usize {
+        let stored = self.scan.index.entries[current.at].body_bytes as usize;
+        // A header, and for each buffer its padding or its offsets anew.
+        let added = HEADER_BYTES_MAX + 128 * current.block.buffers.len();
+        stored.saturating_add(added).clamp(self.options.message_bytes_max, PROTOBUF_BYTES_MAX)
     }
 
     /// Decodes what was cut, to find what is wrong with it.
@@ -211,8 +226,9 @@ impl IpcPieces {
             Some(decoder) => decoder,
             none => none.insert(make()?),
         };
-        let body: Buffer =
-            message.body.iter().flat_map(|piece| piece.as_slice()).copied().collect();
+        let mut body = MutableBuffer::with_capacity(message.body_bytes);
+        message.body.iter().for_each(|piece| body.extend_from_slice(piece));
+        let body = Buffer::from(body);
         match decoder.decode(&message.header, &body) {
             Ok(Decoded::Batch(_)) => Ok(()),
             Ok(_) => Err(FileError::Changed),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -246,6 +246,51 @@ fn what_is_wrong_with_a_block_is_found_whatever_part_is_asked_for() {
             }
         }
     }
+}
+
+/// A file of one block of 300 numbers, one of them null, whose field node says otherwise.
+fn lying_node(length: i64, nulls: i64) -> Vec<u8> {
+    let field = Field::new("number", DataType::Int32, true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let numbers = (0..300).map(|row| (row != 7).then_some(row));
+    let array = Arc::new(arrow_array::Int32Array::from_iter(numbers));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array]).unwrap();
+    let bytes = |length: i64, nulls: i64| [length.to_le_bytes(), nulls.to_le_bytes()].concat();
+    damaged(file_of(&schema, &[batch], None), &bytes(300, 1), &bytes(length, nulls))
+}
+
+#[test]
+fn a_block_that_was_cut_soundly_is_not_sent_whole_unless_it_is_sound() {
+    let dataset = open(&lying_node(300, 300), Format::Feather).unwrap();
+    for _ in 0..2 {
+        // The parts have headers of their own, which count their nulls.
+        let (found, _) = received(&dataset, &Scan::all(), &at_most(600)).unwrap();
+        assert_eq!(found.iter().map(|batch| batch.column(0).null_count()).sum::<usize>(), 1);
+    }
+    let error = received(&dataset, &Scan::all(), &at_most(1 << 20)).unwrap_err();
+    assert!(matches!(error, FileError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn a_column_that_is_longer_than_its_batch_is_damage_in_every_part() {
+    for length in [299, 301, i64::from(i32::MAX)] {
+        let dataset = open(&lying_node(length, 1), Format::Feather).unwrap();
+        for (rows, max) in [(0..300, 1 << 20), (0..300, 600), (0..10, 1 << 20)] {
+            let asked = Scan { rows, ..Scan::all() };
+            let error = received(&dataset, &asked, &at_most(max)).unwrap_err();
+            let FileError::Damaged { column, .. } = &error else { panic!("{length}: {error}") };
+            assert!(column.as_deref().is_none_or(|column| column == "number"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn columns_that_share_their_bytes_do_not_make_a_row_larger_than_its_batch() {
+    // One column asked for a thousand times stands for a header with overlapping buffers.
+    let dataset = open(&texts(&[200_000, 5]), Format::Feather).unwrap();
+    let asked = Scan { columns: Some(vec![0; 1_000]), ..Scan::all() };
+    let error = received(&dataset, &asked, &at_most(1_000)).unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
 }
 
 #[test]

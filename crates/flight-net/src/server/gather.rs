@@ -26,6 +26,8 @@ struct Gathered<S> {
     /// Written by h2 and not yet to the stream: what `sent` leaves of `waiting`.
     waiting: Vec<u8>,
     sent: usize,
+    /// Why a write between two polls failed: what reading and writing answer from then on.
+    failed: Option<io::ErrorKind>,
 }
 
 impl<S> Clone for Gather<S> {
@@ -36,7 +38,7 @@ impl<S> Clone for Gather<S> {
 
 impl<S> Gather<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self(Arc::new(Mutex::new(Gathered { stream, waiting: Vec::new(), sent: 0 })))
+        Self(Arc::new(Mutex::new(Gathered { stream, waiting: Vec::new(), sent: 0, failed: None })))
     }
 
     /// One task uses both ends in turn, so nobody ever waits here.
@@ -50,16 +52,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Gather<S> {
     pub(super) async fn drive<T>(&self, mut connection: Pin<&mut impl Future<Output = T>>) -> T {
         std::future::poll_fn(|cx| {
             let outcome = connection.as_mut().poll(cx);
-            if outcome.is_pending()
-                && let Poll::Ready(Err(error)) = self.gathered().poll_drain(cx)
-            {
-                // The connection learns it from its next read or write.
-                tracing::debug!(%error, "a write failed");
-                cx.waker().wake_by_ref();
+            if outcome.is_pending() {
+                let mut gathered = self.gathered();
+                if gathered.failed.is_none()
+                    && let Poll::Ready(Err(error)) = gathered.poll_drain(cx)
+                {
+                    gathered.failed = Some(error.kind());
+                    cx.waker().wake_by_ref(); // The connection learns it from its next read.
+                }
             }
             outcome
         })
         .await
+    }
+}
+
+impl<S> Gathered<S> {
+    fn check(&self) -> io::Result<()> {
+        self.failed.map_or(Ok(()), |kind| Err(kind.into()))
     }
 }
 
@@ -92,6 +102,7 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check()?;
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if bytes >= GATHERED_WRITE_BYTES {
             ready!(self.poll_write_waiting(cx))?;
@@ -120,7 +131,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gather<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.gathered().stream).poll_read(cx, buf)
+        let mut gathered = self.gathered();
+        gathered.check()?;
+        Pin::new(&mut gathered.stream).poll_read(cx, buf)
     }
 }
 
@@ -152,6 +165,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gather<S> {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut gathered = self.gathered();
+        gathered.check()?;
         ready!(gathered.poll_drain(cx))?;
         Pin::new(&mut gathered.stream).poll_shutdown(cx)
     }
@@ -230,6 +244,23 @@ mod tests {
             read = peer => read,
         };
         assert_eq!(read, 8000, "one read takes what eight writes gave");
+    }
+
+    #[tokio::test]
+    async fn a_failed_write_ends_a_connection_that_only_reads() {
+        let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        // The peer takes no more bytes and sends none either: reading alone would wait for ever.
+        far.shutdown(std::net::Shutdown::Read).unwrap();
+        let gather = Gather::new(tokio::net::UnixStream::from_std(near).unwrap());
+        let mut stream = gather.clone();
+        let connection = async move {
+            stream.write_all(&[7; 10]).await.unwrap();
+            stream.read_u8().await.unwrap_err().kind()
+        };
+        let connection = std::pin::pin!(connection);
+        assert_eq!(gather.drive(connection).await, io::ErrorKind::BrokenPipe);
+        drop(far);
     }
 
     #[tokio::test]

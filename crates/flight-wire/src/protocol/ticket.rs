@@ -15,8 +15,10 @@
 //!     56      …  name (UTF-8, components joined by '/'), then columns (u32 each)
 //! ```
 
+use std::collections::HashSet;
+
 use super::{ChecksumKind, ProtocolError, WireCompression};
-use crate::limits::{COMMAND_BYTES_MAX, SEND_MESSAGE_BYTES_MAX};
+use crate::limits::{COMMAND_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN};
 
 const MAGIC: &[u8; 4] = b"FTK1";
 const ALL_COLUMNS: u32 = u32::MAX;
@@ -113,9 +115,10 @@ impl<'a> Rest<'a> {
             ALL_COLUMNS => None,
             count => Some(self.columns(count)?),
         };
-        let whole = self.0.is_empty()
-            && first_row.checked_add(rows).is_some()
-            && message_bytes <= SEND_MESSAGE_BYTES_MAX as u64;
+        let message_bytes_ok = message_bytes == 0
+            || (SEND_MESSAGE_BYTES_MIN as u64..=SEND_MESSAGE_BYTES_MAX as u64)
+                .contains(&message_bytes);
+        let whole = self.0.is_empty() && first_row.checked_add(rows).is_some() && message_bytes_ok;
         whole.then_some(Ticket {
             dataset,
             version,
@@ -144,7 +147,12 @@ impl<'a> Rest<'a> {
         if u64::from(count) * 4 != self.0.len() as u64 {
             return None;
         }
-        (0..count).map(|_| Some(u32::from_le_bytes(self.array()?))).collect()
+        // Each once, as GetFlightInfo gives them: a column named ten thousand times would cost as
+        // much as ten thousand columns.
+        let mut seen = HashSet::new();
+        (0..count)
+            .map(|_| Some(u32::from_le_bytes(self.array()?)).filter(|column| seen.insert(*column)))
+            .collect()
     }
 }
 
@@ -189,6 +197,16 @@ mod tests {
             assert_eq!(Ticket::parse(&bytes[..end]), Err(ProtocolError::Ticket), "cut at {end}");
         }
         assert_eq!(Ticket::parse(&[&bytes[..], &[0]].concat()), Err(ProtocolError::Ticket));
+    }
+
+    #[test]
+    fn a_ticket_asks_for_no_more_than_get_flight_info_gives() {
+        let twice = Ticket { columns: Some(vec![3, 1, 3]), ..ticket() };
+        assert_eq!(Ticket::parse(&twice.encode()), Err(ProtocolError::Ticket));
+        for bytes in [1, 1 << 10, 65 << 20] {
+            let odd = Ticket { message_bytes_max: Some(bytes), ..ticket() };
+            assert_eq!(Ticket::parse(&odd.encode()), Err(ProtocolError::Ticket), "{bytes}");
+        }
     }
 
     #[test]

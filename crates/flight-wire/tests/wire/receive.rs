@@ -142,8 +142,10 @@ fn there_is_no_space_where_something_else_comes_next() {
 #[test]
 fn bodies_share_recycled_memory() {
     let pool = BufferPool::new(1 << 20);
-    let framed: Vec<u8> = [&[0, 0, 0, 0, 5, 0xc2, 0x3e, 2, 7, 8][..]; 2].concat();
-    let mut reader = MessageReader::with_pool(1000, pool);
+    // A body of 100 000 bytes: field 1000, and its length as a varint.
+    let head = [0, 0, 1, 0x86, 0xa5, 0xc2, 0x3e, 0xa0, 0x8d, 0x06];
+    let framed = [&head[..], &[7; 100_000]].concat().repeat(2);
+    let mut reader = MessageReader::with_pool(1 << 20, pool);
     reader.push(Bytes::from(framed));
     let mut places = Vec::new();
     loop {

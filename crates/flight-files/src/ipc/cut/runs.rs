@@ -44,7 +44,7 @@ impl Cutter<'_> {
         self.header.nodes.push(FieldNode::new(length as i64, 0));
         self.push(Buffer::default());
         self.push(integers(cut.into_iter(), width));
-        self.array(values, runs)
+        self.array_of(count, values, runs)
     }
 
     /// The first run that ends at `row` or after it, by bisection: run ends ascend.

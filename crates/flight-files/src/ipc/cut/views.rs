@@ -1,5 +1,6 @@
 //! Text and bytes by views: what the views of some rows point at, and no more.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use arrow_buffer::Buffer;
@@ -14,8 +15,15 @@ const INLINE_BYTES: u32 = 12;
 /// Values that lie this many times further apart than they are long are gathered.
 const SPREAD_MAX: u64 = 2;
 
+/// The data buffers of a column, in the header's list. There may be a million that no view uses.
+#[derive(Debug, Clone, Copy)]
+struct Data {
+    first: usize,
+    count: u64,
+}
+
 /// What the views use of one data buffer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Used {
     range: Range<u64>,
     /// Bytes of the values, those that several views share counted each time.
@@ -29,29 +37,30 @@ impl Cutter<'_> {
         let stored = self.take(&buffer, part)?;
         let count = self.block.layout.variadic.get(self.at.variadic).copied().unwrap_or(0);
         self.at.variadic += 1;
-        let data = (0..count).map(|_| self.buffer()).collect::<Result<Vec<_>, _>>()?;
-        let used = self.used(&stored, &data)?;
-        let Some(used) = used else {
+        let data = Data { first: self.at.buffer, count: count.unsigned_abs() };
+        self.at.buffer = self.at.buffer.saturating_add(data.count as usize);
+        let used = self.used(&stored, data)?;
+        if used.is_empty() {
             // All values are inline.
             self.push(stored);
             self.header.variadic.push(0);
             return Ok(());
-        };
-        let apart: u64 = used.iter().flatten().map(|used| used.range.end - used.range.start).sum();
-        let bytes: u64 = used.iter().flatten().map(|used| used.bytes).sum();
-        if apart > SPREAD_MAX * bytes {
-            return self.gather(&stored, &data, bytes);
         }
-        let mut numbers = vec![None; data.len()];
+        let apart: u64 = used.values().map(|used| used.range.end - used.range.start).sum();
+        let bytes: u64 = used.values().map(|used| used.bytes).sum();
+        if apart > SPREAD_MAX * bytes {
+            return self.gather(&stored, data, bytes);
+        }
+        self.check_room(apart)?;
+        let mut numbers = BTreeMap::new();
         let mut parts = Vec::new();
-        for (number, used) in used.iter().enumerate() {
-            let Some(Used { range, .. }) = used else { continue };
-            numbers[number] = Some((parts.len() as u32, range.start as u32));
-            parts.push(self.take(&data[number], range.clone())?);
-            self.check_room(parts.iter().map(|part| part.len() as u64).sum())?;
+        for (number, Used { range, .. }) in used {
+            numbers.insert(number, (parts.len() as u32, range.start as u32));
+            let buffer = self.data_buffer(data, number)?;
+            parts.push(self.take(&buffer, range)?);
         }
         let views = rewritten(&stored, |number, offset| {
-            let (number, start) = numbers[number as usize].expect("a number for each used buffer");
+            let (number, start) = numbers[&number];
             (number, offset - start)
         });
         self.push(views);
@@ -60,18 +69,27 @@ impl Cutter<'_> {
         Ok(())
     }
 
-    /// What the views use of each data buffer; `None` if nothing of any.
-    fn used(&self, views: &[u8], data: &[Range<u64>]) -> Result<Option<Vec<Option<Used>>>, Stop> {
-        let mut used: Option<Vec<Option<Used>>> = None;
+    /// Where data buffer `number` of a column lies.
+    fn data_buffer(&self, data: Data, number: u32) -> Result<Range<u64>, Stop> {
+        let at = data.first.checked_add(number as usize);
+        let buffer = at.filter(|_| u64::from(number) < data.count);
+        let buffer = buffer.and_then(|at| self.block.buffers.get(at)).cloned();
+        let lacking = || FileError::damaged(format!("a view points at data buffer {number}"));
+        buffer.ok_or_else(|| lacking().into())
+    }
+
+    /// What the views use of each data buffer that they use.
+    fn used(&self, views: &[u8], data: Data) -> Result<BTreeMap<u32, Used>, Stop> {
+        let mut used: BTreeMap<u32, Used> = BTreeMap::new();
         for (length, number, offset) in long(views) {
             let value = u64::from(offset)..u64::from(offset) + u64::from(length);
-            let buffer = data.get(number as usize).map(|buffer| buffer.end - buffer.start);
-            if buffer.is_none_or(|bytes| value.end > bytes) {
-                let what = format!("a view points at data buffer {number} from {offset} on");
+            let buffer = self.data_buffer(data, number)?;
+            if value.end > buffer.end - buffer.start {
+                let what = format!("a view points past the end of data buffer {number}");
                 return Err(FileError::damaged(what).into());
             }
-            let used = used.get_or_insert_with(|| vec![None; data.len()]);
-            let slot = used[number as usize].get_or_insert(Used { range: value.clone(), bytes: 0 });
+            let first = || Used { range: value.clone(), bytes: 0 };
+            let slot = used.entry(number).or_insert_with(first);
             slot.range = slot.range.start.min(value.start)..slot.range.end.max(value.end);
             slot.bytes += u64::from(length);
         }
@@ -79,14 +97,15 @@ impl Cutter<'_> {
     }
 
     /// Copies the values, which lie far apart, into one buffer.
-    fn gather(&mut self, views: &[u8], data: &[Range<u64>], bytes: u64) -> Result<(), Stop> {
+    fn gather(&mut self, views: &[u8], data: Data, bytes: u64) -> Result<(), Stop> {
         self.check_room(bytes)?;
         let mut gathered = Vec::with_capacity(bytes as usize);
         let mut starts = Vec::new();
         for (length, number, offset) in long(views) {
             starts.push(gathered.len() as u32);
             let value = u64::from(offset)..u64::from(offset) + u64::from(length);
-            gathered.extend_from_slice(&self.take(&data[number as usize], value)?);
+            let buffer = self.data_buffer(data, number)?;
+            gathered.extend_from_slice(&self.take(&buffer, value)?);
         }
         let mut starts = starts.into_iter();
         let views = rewritten(views, |_, _| (0, starts.next().expect("one for each long view")));

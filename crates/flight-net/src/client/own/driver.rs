@@ -8,6 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use flight_wire::{BufferPool, PooledBuffer};
@@ -24,6 +25,10 @@ use crate::client::wire::Wire;
 const SCRATCH_BYTES: usize = 64 << 10;
 /// Scratch memory that is kept; more is out only while its bytes wait in a message's head.
 const SCRATCH_KEPT_BYTES: usize = 1 << 20;
+/// Up to here what was read into the scratch is copied out of it.
+const COPIED_BYTES_MAX: usize = 8 << 10;
+/// How long the end of a connection may take.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// Reads after which other tasks have their turn, message or not.
 const READS_A_TURN: usize = 32;
 
@@ -90,7 +95,8 @@ impl Driver {
             Poll::Ready(())
         })
         .await;
-        self.wire.shut_down().await;
+        // TLS would wait for room for what it still has to say.
+        let _ = tokio::time::timeout(GOODBYE, self.wire.shut_down()).await;
     }
 
     fn words_of(&self, ending: &Ending) -> String {
@@ -167,10 +173,18 @@ impl Driver {
         }
         let into_body = count.min(direct_bytes);
         session.filled(into_body).map_err(Ending::Protocol)?;
-        if count > into_body
-            && let Some(scratch) = self.scratch.take()
-        {
-            let bytes = Bytes::from_owner(scratch).slice(..count - into_body);
+        let rest = count - into_body;
+        if rest > 0 {
+            // Little is copied: whoever keeps a byte of the scratch keeps all of it.
+            let bytes = match self.scratch.take() {
+                Some(scratch) if rest < COPIED_BYTES_MAX => {
+                    let bytes = Bytes::copy_from_slice(&scratch.as_ref()[..rest]);
+                    self.scratch = Some(scratch);
+                    bytes
+                }
+                Some(scratch) => Bytes::from_owner(scratch).slice(..rest),
+                None => Bytes::new(),
+            };
             session.receive(bytes).map_err(Ending::Protocol)?;
         }
         Poll::Ready(Ok(()))

@@ -353,7 +353,9 @@ impl Session {
     pub(super) fn count_control_frame(&mut self) -> Result<(), FrameError> {
         self.control_frames += 1;
         let max = crate::limits::CONTROL_FRAMES_IN_A_ROW_MAX;
-        if self.control_frames > max { Err(FrameError::Flood { max }) } else { Ok(()) }
+        // Nor may answers pile up for a peer that does not read them.
+        let waiting = self.send.control.len() > crate::limits::CONTROL_BYTES_WAITING_MAX;
+        if self.control_frames > max || waiting { Err(FrameError::Flood { max }) } else { Ok(()) }
     }
 }
 
