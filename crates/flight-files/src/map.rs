@@ -1,9 +1,9 @@
 //! A file mapped into memory.
 //!
-//! For files that are only ever replaced by rename: the ones that the server wrote itself, or all
-//! of them where the operator promises so. A mapped file that somebody truncates kills the process
-//! on the next touch (SIGBUS), and one that is overwritten changes under its readers, so whoever
-//! maps a file must have that promise; everything else is read with `pread`.
+//! For files that are only ever replaced by rename, where the operator promises so. A mapped file
+//! that somebody truncates kills the process on the next touch (SIGBUS), and one that is
+//! overwritten changes under its readers, so whoever maps a file must have that promise;
+//! everything else is read with `pread`.
 
 #![allow(
     unsafe_code,

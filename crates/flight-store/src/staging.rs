@@ -17,9 +17,8 @@ use rustix::io::Errno;
 use crate::limits::RACE_TRIES;
 
 /// The mode that a dataset ends with, less the process' umask. It has it from the start: the
-/// folder above is closed to everyone else. Nobody may write to it, since readers map it: whoever
-/// means to replace it has to do so by rename.
-const FILE_MODE: Mode = Mode::from_raw_mode(0o444);
+/// folder above is closed to everyone else.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 
 pub(crate) struct Staging {
     folder: Arc<OwnedFd>,

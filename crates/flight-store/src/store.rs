@@ -29,9 +29,8 @@ use crate::upload::{self, Begun, UploadRequest};
 pub struct StoreOptions {
     /// Nothing in the folder is touched, `.flight` included.
     pub read_only: bool,
-    /// Every Arrow IPC file is mapped into memory, and not only those that this folder's uploads
-    /// wrote: a promise that files are only ever replaced by rename. One that is truncated while it
-    /// is mapped ends the process.
+    /// Arrow IPC files are mapped into memory and not read: a promise that files are only ever
+    /// replaced by rename. One that is truncated while it is mapped ends the process.
     pub map_files: bool,
     /// Bounds on what files may claim.
     pub limits: ReadLimits,
@@ -190,12 +189,6 @@ impl Shared {
         opened.map(|file| (stamp, Arc::new(file)))
     }
 
-    /// Whether an upload wrote the file as it is now. Such a file is only ever replaced by rename.
-    fn is_ours(&self, path: &DatasetName, file: &DatasetFile) -> bool {
-        let entry = self.writing.as_ref().and_then(|writing| writing.entries.read(path.as_str()));
-        entry.and_then(|entry| entry.effective_at(file.version())).is_some()
-    }
-
     /// Opens the file at `path` in a state that it had before and after.
     pub(crate) fn open_settled(
         &self,
@@ -214,7 +207,7 @@ impl Shared {
             };
             let opened = DatasetFile::open(file, format, &self.limits);
             if let Ok(file) = &opened
-                && (self.map_files || self.is_ours(path, file))
+                && self.map_files
                 && let Err(error) = file.map()
             {
                 tracing::debug!(dataset = %path, %error, "not mapped; it is read instead");

@@ -38,7 +38,7 @@ pub struct Args {
     /// Map Arrow files into memory instead of reading them, so that serving them copies nothing.
     ///
     /// A promise that files below --data are only ever replaced by rename: a mapped file that is
-    /// truncated ends the server. Files that were uploaded are always mapped.
+    /// truncated ends the server.
     #[arg(long, env = "FLIGHT_SERVER_MAP_FILES")]
     pub map_files: bool,
 
