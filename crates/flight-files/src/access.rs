@@ -20,7 +20,7 @@ use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arrow_buffer::Buffer;
-use flight_wire::BufferPool;
+use flight_wire::{BufferPool, PooledBuffer};
 
 use crate::error::FileError;
 use crate::limits::{CHANGE_LOOKS, READ_BYTES_KEPT};
@@ -46,6 +46,14 @@ struct Inode {
     changed_ns: i128,
     /// Names of the file.
     links: u64,
+}
+
+/// Recycled memory for `length` bytes of a block.
+pub(crate) fn memory(length: usize) -> Result<PooledBuffer, FileError> {
+    // A sparse file can be larger than any memory.
+    POOL.take(length).ok_or_else(|| {
+        FileError::invalid(format!("there is no memory for a block of {length} bytes"))
+    })
 }
 
 impl FileAccess {
@@ -122,10 +130,7 @@ impl FileAccess {
             mapping.populate(offset..offset + length).map_err(gone)?;
             return Ok(bytes.slice_with_length(offset, length));
         }
-        // A sparse file can be larger than any memory.
-        let mut memory = POOL.take(length).ok_or_else(|| {
-            FileError::invalid(format!("there is no memory for a block of {length} bytes"))
-        })?;
+        let mut memory = memory(length)?;
         self.file.read_exact_at(memory.as_mut_slice(), offset).map_err(gone)?;
         Ok(memory.freeze())
     }

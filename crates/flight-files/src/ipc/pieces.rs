@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_schema::SchemaRef;
 use flight_wire::frame::flight_data_bytes;
@@ -24,6 +24,7 @@ use super::block::{Block, Body};
 use super::cut::{Stop, cut};
 use super::scan::{IpcScan, fault};
 use super::{Entry, EntryKind};
+use crate::access;
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
 
@@ -226,9 +227,14 @@ impl IpcPieces {
             Some(decoder) => decoder,
             none => none.insert(make()?),
         };
-        let mut body = MutableBuffer::with_capacity(message.body_bytes);
-        message.body.iter().for_each(|piece| body.extend_from_slice(piece));
-        let body = Buffer::from(body);
+        let mut memory = access::memory(message.body_bytes)?;
+        let mut rest = memory.as_mut_slice();
+        for piece in &message.body {
+            let (part, behind) = rest.split_at_mut(piece.len());
+            part.copy_from_slice(piece);
+            rest = behind;
+        }
+        let body = memory.freeze();
         match decoder.decode(&message.header, &body) {
             Ok(Decoded::Batch(_)) => Ok(()),
             Ok(_) => Err(FileError::Changed),
