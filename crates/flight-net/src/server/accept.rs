@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use super::activity::Activity;
 use super::context::{CallContext, Peer};
 use super::gather::Gather;
+use super::linger::Linger;
 use super::listen::{BoundSocket, Listener};
 use super::pulse::{Pulse, Pulsing};
 use crate::body::Body;
@@ -220,15 +221,20 @@ async fn connection<H: Handler>(
     secure: bool,
     slot: Slot<H>,
 ) {
+    let pulse = Pulse::new();
     match (socket, &shared.tls) {
-        (Socket::Unix(stream), _) => serve_http2(&shared, stream, peer).await,
-        (Socket::Tcp(stream), _) if !secure => serve_http2(&shared, stream, peer).await,
+        (Socket::Unix(stream), _) => {
+            serve_http2(&shared, wire(stream, &pulse), &pulse, peer).await;
+        }
+        (Socket::Tcp(stream), _) if !secure => {
+            serve_http2(&shared, wire(stream, &pulse), &pulse, peer).await;
+        }
         (Socket::Tcp(stream), Some(tls)) => {
-            let handshake = flight_tls::accept(tls, stream);
+            let handshake = flight_tls::accept(tls, wire(stream, &pulse));
             match tokio::time::timeout(shared.limits.handshake, handshake).await {
                 Ok(Ok(stream)) => {
                     peer.tls = flight_tls::negotiated(stream.get_ref().1);
-                    serve_http2(&shared, stream, peer).await;
+                    serve_http2(&shared, stream, &pulse, peer).await;
                 }
                 Ok(Err(error)) => {
                     let why = flight_tls::explain_accept(&error);
@@ -242,6 +248,11 @@ async fn connection<H: Handler>(
         }
     }
     drop(slot);
+}
+
+/// A socket as it lies under TLS and HTTP/2: felt, and closed without loss.
+fn wire<S>(stream: S, pulse: &Pulse) -> Linger<Pulsing<S>> {
+    Linger::new(Pulsing { stream, pulse: pulse.clone() })
 }
 
 impl<H> Shared<H> {
@@ -260,7 +271,7 @@ impl<H> Shared<H> {
     }
 }
 
-async fn serve_http2<H, S>(shared: &Arc<Shared<H>>, stream: S, peer: Peer)
+async fn serve_http2<H, S>(shared: &Arc<Shared<H>>, stream: S, pulse: &Pulse, peer: Peer)
 where
     H: Handler,
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -292,8 +303,7 @@ where
         .max_header_list_size(HEADER_LIST_BYTES)
         .keep_alive_interval(limits.keepalive)
         .keep_alive_timeout(limits.keepalive_timeout);
-    let pulse = Pulse::new();
-    let gather = Gather::new(Pulsing { stream, pulse: pulse.clone() });
+    let gather = Gather::new(stream);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(gather.clone()), service));
     let mut stop = shared.stop.clone();
     // The guard that `wait_for` gives must not be held across an await.
@@ -305,7 +315,7 @@ where
             // Running streams may end; a connection without one is only told, not waited for.
             tokio::select! {
                 ended = gather.drive(connection.as_mut()) => ended,
-                () = silence(&activity, &pulse) => Ok(()),
+                () = silence(&activity, pulse) => Ok(()),
             }
         }
         () = activity.expired(limits.first_call, limits.idle) => {

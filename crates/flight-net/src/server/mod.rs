@@ -7,6 +7,7 @@ mod accept;
 mod activity;
 mod context;
 mod gather;
+mod linger;
 mod listen;
 mod pulse;
 
