@@ -24,6 +24,8 @@ run() { # title command…
 export FLIGHT_LONG=1
 run "mutated messages and fuzz seeds, 400 000 cases" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire mutated
+run "damaged HTTP/2 streams, 600 000 cases" \
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test transports mutated
 run "random batches through every layer, 30 000 cases" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire any_batches
 run "kill -9 at 300 random moments of uploads" \
@@ -35,4 +37,13 @@ run "any part of random files, 6 000 files" \
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \
     env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
     "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
+# libFuzzer needs a nightly compiler and cargo-fuzz; what it would run is replayed and mutated above.
+if cargo +nightly fuzz --version > /dev/null 2>&1; then
+    for target in guard message_reader http2_frames http2_session; do
+        run "libFuzzer, $target" \
+            env -C fuzz cargo +nightly fuzz run "$target" -- -max_total_time=300 -rss_limit_mb=1024
+    done
+else
+    echo "libFuzzer did not run: no nightly toolchain with cargo-fuzz" | tee -a "$out"
+fi
 exit $failed

@@ -7,6 +7,7 @@
 pub mod arrays;
 pub mod batches;
 mod corpus;
+mod fuzz;
 mod process;
 mod same;
 pub mod schemas;
@@ -15,6 +16,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 pub use corpus::corpus;
+pub use fuzz::FuzzTarget;
 pub use process::{ServerCommand, ServerProcess, program};
 pub use same::assert_same_rows;
 
@@ -25,7 +27,7 @@ pub fn rng(seed: u64) -> ChaCha8Rng {
 }
 
 /// `cases` of a property, times the environment variable `FLIGHT_CASES` for the long tests.
-pub fn cases(cases: u64) -> u64 {
+pub fn cases(cases: u32) -> u32 {
     let times = std::env::var("FLIGHT_CASES").ok().and_then(|times| times.parse().ok());
     cases * times.unwrap_or(1)
 }

@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-store", &["flight-files", "flight-wire"]),
     ("flight-net", &["flight-tls", "flight-wire"]),
     ("flight-testkit", &[]),
-    ("fuzz", &["flight-wire"]),
+    ("fuzz", &["flight-net", "flight-wire"]),
     ("flight-perf", &["flight-sample", "flight-tls"]),
     (
         "flight-server",

@@ -108,7 +108,7 @@ fn public_files_and_hostile_ones_read_ahead_as_in_place() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 96,
+        cases: flight_testkit::cases(96),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -82,7 +82,7 @@ fn a_growing_dictionary_is_written_as_deltas() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 64,
+        cases: flight_testkit::cases(64),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -120,7 +120,7 @@ fn every_type_is_cut_without_being_decoded() {
 
 #[test]
 fn any_part_of_any_file_is_what_a_scan_reads() {
-    for seed in 0..flight_testkit::cases(60) {
+    for seed in 0..u64::from(flight_testkit::cases(60)) {
         let mut rng = rng(seed);
         let schema = schemas::any_schema(&mut rng);
         let sent = batches::stream_of(&mut rng, &schema, &[40, 0, 1, 130]);

@@ -153,7 +153,7 @@ fn a_column_that_is_not_there_is_named() {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 24,
+        cases: flight_testkit::cases(24),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

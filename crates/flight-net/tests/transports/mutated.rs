@@ -1,6 +1,7 @@
 //! The own connection's sans-IO half on damaged streams: an error or an answer, never a panic.
 
 use flight_net::client::fuzzing;
+use flight_testkit::{FuzzTarget, cases};
 use proptest::prelude::*;
 
 use crate::peer::{
@@ -30,6 +31,24 @@ fn stream() -> Vec<u8> {
     .concat()
 }
 
+const TARGETS: [FuzzTarget; 2] = [
+    FuzzTarget { name: "http2_frames", run: fuzzing::frames },
+    FuzzTarget { name: "http2_session", run: fuzzing::session },
+];
+
+#[test]
+fn seeds_get_through_their_target_and_findings_do_no_harm() {
+    let body = message(&vec![7; 40_000]);
+    let data = body.chunks(16 << 10).flat_map(|part| frame(DATA, 0, 1, part)).collect();
+    let seeds = [
+        ("every-frame".to_owned(), stream()),
+        ("long-message".to_owned(), [greeting(), head(), data, trailers()].concat()),
+    ];
+    for target in TARGETS {
+        target.replay(&seeds);
+    }
+}
+
 #[test]
 fn a_whole_stream_reads_the_same_in_any_pieces() {
     fuzzing::frames(&stream());
@@ -40,13 +59,8 @@ fn a_whole_stream_reads_the_same_in_any_pieces() {
     }
 }
 
-fn cases(cases: u32) -> ProptestConfig {
-    let times = std::env::var("FLIGHT_CASES").ok().and_then(|times| times.parse().ok());
-    ProptestConfig::with_cases(cases * times.unwrap_or(1))
-}
-
 proptest! {
-    #![proptest_config(cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2_000)))]
 
     #[test]
     fn damaged_streams_never_panic(

@@ -1,12 +1,10 @@
 //! The bodies of the fuzz targets over their corpus, as it lies there and mutated.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use bytes::Buf as _;
-use flight_testkit::{batches, rng, schemas};
+use flight_testkit::{FuzzTarget, batches, rng, schemas};
 use flight_wire::{Compression, EncodeOptions, Frame, Message};
 use proptest::prelude::*;
 
@@ -15,58 +13,20 @@ use super::{body, encode, on_the_wire};
 #[path = "../../../../fuzz/targets.rs"]
 mod targets;
 
-/// A fuzz target by the name of its corpus.
-#[derive(Debug, Clone, Copy)]
-struct Target {
-    name: &'static str,
-    run: fn(&[u8]) -> usize,
-}
-
-const TARGETS: [Target; 2] = [
-    Target { name: "guard", run: targets::guard },
-    Target { name: "message_reader", run: targets::message_reader },
+const TARGETS: [FuzzTarget; 2] = [
+    FuzzTarget { name: "guard", run: targets::guard },
+    FuzzTarget { name: "message_reader", run: targets::message_reader },
 ];
 
-fn folder(target: Target) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target.name)
-}
-
-/// The files of a corpus, in the order of their names.
-fn corpus(target: Target) -> Vec<(PathBuf, Vec<u8>)> {
-    let files = fs::read_dir(folder(target)).unwrap();
-    let mut paths: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
-}
-
-/// With `FLIGHT_UPDATE_CORPUS` the seeds are written first; other files of a corpus stay.
 #[test]
 fn seeds_get_through_their_target_and_findings_do_no_harm() {
-    let update = std::env::var_os("FLIGHT_UPDATE_CORPUS").is_some();
     for target in TARGETS {
-        let seeds = seeds(target);
-        if update {
-            fs::create_dir_all(folder(target)).unwrap();
-            for (name, bytes) in &seeds {
-                fs::write(folder(target).join(name), bytes).unwrap();
-            }
-        }
-        let corpus = corpus(target);
-        for (name, _) in &seeds {
-            let seed = corpus.iter().find(|(path, _)| path.ends_with(name));
-            let (_, bytes) = seed.unwrap_or_else(|| {
-                panic!("{name} is not in fuzz/corpus; run this test with FLIGHT_UPDATE_CORPUS=1")
-            });
-            assert!((target.run)(bytes) > 0, "{}: {name} is refused", target.name);
-        }
-        for (_, bytes) in &corpus {
-            (target.run)(bytes);
-        }
+        target.replay(&seeds(target));
     }
 }
 
 proptest! {
-    #![proptest_config(super::cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(flight_testkit::cases(1000)))]
 
     #[test]
     fn mutated_seeds_do_no_harm(
@@ -74,7 +34,7 @@ proptest! {
         seed: prop::sample::Index,
         mutations in prop::collection::vec(mutation(), 1..8),
     ) {
-        let corpus = corpus(target);
+        let corpus = target.corpus();
         let mut bytes = corpus[seed.index(corpus.len())].1.clone();
         for mutation in &mutations {
             mutation.apply(&mut bytes);
@@ -157,7 +117,7 @@ fn streams() -> Vec<(String, Vec<Message>)> {
     streams
 }
 
-fn seeds(target: Target) -> Vec<(String, Vec<u8>)> {
+fn seeds(target: FuzzTarget) -> Vec<(String, Vec<u8>)> {
     let seed = |messages: Vec<Message>| match target.name {
         "guard" => messages
             .iter()

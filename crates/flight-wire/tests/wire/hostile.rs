@@ -165,7 +165,7 @@ fn headers_that_are_no_messages_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(super::cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(flight_testkit::cases(3000)))]
 
     #[test]
     fn mutated_messages_are_refused_or_valid(

@@ -76,9 +76,3 @@ fn body(message: &Message) -> Buffer {
     let bytes: Vec<u8> = message.body.iter().flat_map(|b| b.as_slice()).copied().collect();
     Buffer::from(bytes)
 }
-
-/// `cases` of a property, times `FLIGHT_CASES` for the long tests.
-fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
-    let times = std::env::var("FLIGHT_CASES").ok().and_then(|times| times.parse().ok());
-    proptest::prelude::ProptestConfig::with_cases(cases * times.unwrap_or(1))
-}

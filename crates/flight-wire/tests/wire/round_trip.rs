@@ -110,7 +110,7 @@ fn a_dictionary_that_changes_is_sent_again_and_one_that_does_not_once() {
 }
 
 proptest! {
-    #![proptest_config(super::cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(flight_testkit::cases(300)))]
 
     #[test]
     fn any_batches_arrive_whatever_the_limit(

@@ -12,20 +12,22 @@ use crate::client::Origin;
 use crate::limits::Http2Settings;
 use crate::paths;
 
-/// Cuts `data` into frames, whole and in small pieces.
+/// Cuts `data` into frames, whole and in small pieces. Gives the number of events.
 ///
 /// # Panics
 ///
 /// When the two differ: how bytes arrive must not change what they mean.
-pub fn frames(data: &[u8]) {
+pub fn frames(data: &[u8]) -> usize {
     let whole = events(data, data.len().max(1));
     for piece in [1, 3, 10] {
         assert_eq!(events(data, piece), whole, "pieces of {piece} bytes");
     }
+    whole.0.len()
 }
 
-/// Gives `data` to a connection with an answer and an upload under way, as a socket would.
-pub fn session(data: &[u8]) {
+/// Gives `data` to a connection with an answer and an upload under way, as a socket would. Gives the
+/// number of messages that came of it.
+pub fn session(data: &[u8]) -> usize {
     let origin = Origin { scheme: "http", authority: "h:1".to_owned() };
     let http2 = Http2Settings { stream_window_bytes: 1 << 17, ..Http2Settings::default() };
     let mut session = Session::new(origin, http2);
@@ -35,7 +37,7 @@ pub fn session(data: &[u8]) {
     };
     let answer = open(paths::DO_GET, Some(Bytes::from_static(b"ticket")), 1);
     let upload = open(paths::DO_PUT, None, 2);
-    let mut rest = data;
+    let (mut rest, mut messages) = (data, 0);
     while !rest.is_empty() {
         let space = session.direct_space();
         let direct = space.len().min(rest.len());
@@ -48,7 +50,9 @@ pub fn session(data: &[u8]) {
             break;
         }
         let cx = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(Ok(_))) = session.poll_message(answer, &cx) {}
+        while let Poll::Ready(Some(Ok(_))) = session.poll_message(answer, &cx) {
+            messages += 1;
+        }
         while session.prepare_output() {
             let mut slices = [std::io::IoSlice::new(&[]); super::output::SLICES_MAX];
             let count = session.output(&mut slices);
@@ -59,6 +63,7 @@ pub fn session(data: &[u8]) {
     for (call, handles) in [(answer, 1), (upload, 2)] {
         (0..handles).for_each(|_| session.release(call, false));
     }
+    messages
 }
 
 const PIECE_BYTES: usize = 100;
