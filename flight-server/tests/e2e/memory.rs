@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use flight_testkit::{ServerCommand, ServerProcess};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use rand::RngExt as _;
 use tempfile::tempdir;
 
 use crate::client::Client;
 
 /// Of the server's own memory: pages of files are the system's to give and take.
 const ANONYMOUS_BYTES_MAX: u64 = 64 << 20;
+/// The same while Parquet is decoded ahead of one reader.
+const PARQUET_ANONYMOUS_BYTES_MAX: u64 = 256 << 20;
 
 /// Bytes of the files; `FLIGHT_LONG=1` makes them of 2 GiB.
 fn file_bytes() -> u64 {
@@ -104,6 +109,31 @@ async fn settled(server: &ServerProcess, other: &mut Client, rows: u64) -> u64 {
     most
 }
 
+/// A Parquet file of at least `bytes` bytes in row groups of 2^20 rows, 96 MiB each; its rows.
+fn write_parquet(path: &Path, bytes: u64) -> u64 {
+    const ROWS: usize = 1 << 17;
+    let mut rng = flight_testkit::rng(1);
+    let column = |_| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..ROWS).map(|_| rng.random::<i64>())))
+    };
+    let names = (0..12).map(|column| format!("c{column}"));
+    let columns: Vec<_> = (0..12).map(column).collect();
+    let batch = RecordBatch::try_from_iter(names.zip(columns)).unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_max_row_group_row_count(Some(1 << 20))
+        .build();
+    let file = File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    let mut written = 0;
+    while path.metadata().unwrap().len() < bytes {
+        writer.write(&batch).unwrap();
+        written += ROWS as u64;
+    }
+    writer.close().unwrap();
+    written
+}
+
 async fn check(rows_of_a_batch: usize, flags: &[&str]) {
     let data = tempdir().unwrap();
     let rows = write(&data.path().join("large.arrow"), file_bytes(), rows_of_a_batch);
@@ -127,4 +157,13 @@ async fn a_large_file_that_is_mapped_is_served_in_little_memory() {
 #[tokio::test]
 async fn large_batches_are_served_in_little_memory() {
     check(10_000_000, &[]).await;
+}
+
+#[tokio::test]
+async fn a_large_parquet_file_is_decoded_in_bounded_memory() {
+    let data = tempdir().unwrap();
+    let rows = write_parquet(&data.path().join("large.parquet"), file_bytes());
+    let server = ServerProcess::start(data.path());
+    let most = read(&server, rows).await;
+    assert!(most <= PARQUET_ANONYMOUS_BYTES_MAX, "{most} bytes");
 }

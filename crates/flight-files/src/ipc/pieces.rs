@@ -28,6 +28,10 @@ use crate::access;
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
 
+/// A block of so many bytes in the asked columns is checked as a whole when a part of it is asked
+/// for; of a larger one, each request checks what it takes.
+const CHECKED_WHOLE_BYTES: u64 = 64 << 20;
+
 /// A scan whose rows are wanted as messages.
 #[derive(Debug)]
 pub(crate) struct IpcPieces {
@@ -149,10 +153,25 @@ impl IpcPieces {
         let bytes = block.bytes_of(&self.columns) as f64 * (rows.end - rows.start) as f64
             / stored.max(1) as f64;
         let pieces = (bytes as usize).div_ceil(self.options.message_bytes_max);
-        let step = even_rows((rows.end - rows.start) as usize, pieces);
-        self.current =
-            Some(Current { at, block, rows, step: step.min(rows_max as usize), checked, all_rows });
+        let step = even_rows((rows.end - rows.start) as usize, pieces).min(rows_max as usize);
+        let mut current = Current { at, block, rows, step, checked, all_rows };
+        if !checked && !all_rows && current.block.bytes_of(&self.columns) <= CHECKED_WHOLE_BYTES {
+            self.check_all_rows(&mut current, stored);
+        }
+        self.current = Some(current);
         Ok(None)
+    }
+
+    /// Checks a block of which a part is asked for, so that no later request has to. What is wrong
+    /// elsewhere in it is left to those who ask for it.
+    fn check_all_rows(&mut self, current: &mut Current, stored: u64) {
+        let asked = std::mem::replace(&mut current.rows, 0..stored);
+        while !current.rows.is_empty() && self.cut_next(current).is_ok() {}
+        if current.rows.is_empty() {
+            self.note_checked(current.at);
+            current.checked = true;
+        }
+        current.rows = asked;
     }
 
     /// The next message of the block that is being cut.
