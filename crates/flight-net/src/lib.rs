@@ -22,8 +22,6 @@ pub mod paths {
     pub const DO_GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
     pub const DO_PUT: &str = "/arrow.flight.protocol.FlightService/DoPut";
     pub const DO_EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";
-    /// Prefix of every Flight call.
-    pub const FLIGHT: &str = "/arrow.flight.protocol.FlightService/";
     /// Prefix of the standard health service.
     pub const HEALTH: &str = "/grpc.health.v1.Health/";
 }

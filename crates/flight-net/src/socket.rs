@@ -1,7 +1,6 @@
 //! The socket option that neither std nor socket2 sets.
 
-// Setting an option takes a pointer; see the reason at the call.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "setting an option takes a pointer; see at the call")]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

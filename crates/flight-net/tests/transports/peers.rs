@@ -9,8 +9,8 @@ use tonic::{Code, Status};
 
 use crate::peer::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, RESET,
-    SETTINGS, STATUS_200, connect, field, frame, frames_of, greeting, head, message, saying,
-    trailers,
+    SETTINGS, STATUS_200, WINDOW_UPDATE, connect, field, frame, frames_of, greeting, head, message,
+    saying, trailers,
 };
 use crate::support::{HANG, TRANSPORTS, check, read};
 
@@ -271,4 +271,45 @@ async fn uploads_keep_within_small_frames_and_windows() {
         // Frames that went out before the settings came may be of the default size.
         assert!(largest <= 16_384, "{transport:?}: a frame of {largest} bytes");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_is_heard_though_the_server_hung_up_on_the_upload() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = async {
+        let (socket, _) = listener.accept().await.unwrap();
+        let window = 1u32 << 30;
+        let wide = frame(SETTINGS, 0, 0, &[&[0, 4][..], &window.to_be_bytes()].concat());
+        let wide = [wide, frame(WINDOW_UPDATE, 0, 0, &window.to_be_bytes())].concat();
+        socket.writable().await.unwrap();
+        assert_eq!(socket.try_write(&wide).unwrap(), wide.len());
+        let mut heard = vec![0; 64 << 10];
+        let mut total = 0;
+        while total < 1 << 20 {
+            socket.readable().await.unwrap();
+            total += socket.try_read(&mut heard).unwrap_or(0);
+        }
+        let refusal = [field("grpc-status", "3"), field("grpc-message", "no such mode")].concat();
+        let end = frame(HEADERS, END_HEADERS | END_STREAM, 1, &refusal);
+        let words = [head(), end].concat();
+        assert_eq!(socket.try_write(&words).unwrap(), words.len());
+        // Closed with bytes unread, which resets the connection.
+        socket.readable().await.unwrap();
+    };
+    let uploading = async {
+        let connection = connect(address, Transport::Own).await;
+        let (sink, results) = connection.do_put(MetadataMap::new());
+        let sending = async { while sink.send(Frame::metadata_only(&body(1 << 20))).await {} };
+        let answer = async {
+            match results.await {
+                Ok(mut results) => results.next().await.unwrap().unwrap_err(),
+                Err(status) => status,
+            }
+        };
+        tokio::join!(sending, answer).1
+    };
+    let both = async { tokio::join!(server, uploading).1 };
+    let status = tokio::time::timeout(HANG, both).await.expect("it hangs");
+    assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "no such mode"));
 }

@@ -5,6 +5,7 @@
 //! one thread its reader works on it while it is in the processor's cache.
 
 use std::io::{self, IoSlice, IoSliceMut};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use flight_wire::{BufferPool, PooledBuffer};
+use tokio::time::Sleep;
 use tonic::Status;
 
 use super::Shared;
@@ -40,6 +42,15 @@ pub(super) struct Driver {
     scratch: Option<PooledBuffer>,
     /// Something was written that may lie in a buffer of TLS.
     unflushed: bool,
+    /// Why nothing can be written any more. What has come is still read: a server that refuses an
+    /// upload says why, and closes without having read all of it.
+    deaf: Option<Deaf>,
+}
+
+struct Deaf {
+    error: io::Error,
+    /// A peer that goes on as if nothing had happened is not waited for.
+    until: Pin<Box<Sleep>>,
 }
 
 /// What a turn came to.
@@ -62,7 +73,7 @@ enum Ending {
 impl Driver {
     pub(super) fn new(wire: Wire, shared: Arc<Shared>, words: Words) -> Self {
         let pool = BufferPool::new(SCRATCH_KEPT_BYTES);
-        Self { wire, shared, words, pool, scratch: None, unflushed: false }
+        Self { wire, shared, words, pool, scratch: None, unflushed: false, deaf: None }
     }
 
     /// Runs until the connection is over.
@@ -121,20 +132,37 @@ impl Driver {
         let mut session = shared.session();
         session.driver_waits(cx.waker());
         for _ in 0..READS_A_TURN {
-            if let Poll::Ready(Err(error)) = self.write(cx, &mut session) {
-                return Poll::Ready(Turn::Ended(Ending::Broken(error)));
+            if self.deaf.is_none()
+                && let Poll::Ready(Err(error)) = self.write(cx, &mut session)
+            {
+                let until = Box::pin(tokio::time::sleep(GOODBYE));
+                self.deaf = Some(Deaf { error, until });
             }
             if session.is_done() {
                 return Poll::Ready(Turn::Ended(Ending::Done));
             }
             match self.read(cx, &mut session) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(ending)) => return Poll::Ready(Turn::Ended(ending)),
+                Poll::Pending => {
+                    if let Some(deaf) = &mut self.deaf {
+                        ready!(deaf.until.as_mut().poll(cx));
+                        return Poll::Ready(Turn::Ended(self.ending(Ending::Closed)));
+                    }
+                    return Poll::Pending;
+                }
+                Poll::Ready(Err(ending)) => return Poll::Ready(Turn::Ended(self.ending(ending))),
                 Poll::Ready(Ok(())) if session.take_delivered() => break,
                 Poll::Ready(Ok(())) => {}
             }
         }
         Poll::Ready(Turn::Over)
+    }
+
+    /// The first reason of an end: a write that failed before there was nothing left to read.
+    fn ending(&mut self, ending: Ending) -> Ending {
+        match (ending, self.deaf.take()) {
+            (Ending::Closed | Ending::Broken(_), Some(deaf)) => Ending::Broken(deaf.error),
+            (ending, _) => ending,
+        }
     }
 
     /// Writes what there is, and flushes it; ready once nothing is left.
