@@ -12,7 +12,7 @@ use flight_wire::{EncodeOptions, Message};
 use crate::access::FileAccess;
 use crate::error::FileError;
 use crate::format::Format;
-use crate::ipc::{Index, IpcPieces, IpcScan};
+use crate::ipc::{Index, IpcPieces, IpcScan, StoredMessage};
 use crate::limits::ReadLimits;
 use crate::parquet::{DecodePool, ParquetAhead, ParquetFile, ParquetScan, Projection};
 use crate::version::Version;
@@ -182,7 +182,7 @@ impl DatasetFile {
     }
 
     /// Reads what `scan` asks for, in the form that costs least to send: rows of Arrow IPC files
-    /// as messages made of the file's own bytes, below `options.message_bytes_max` and
+    /// as messages made of the file's own bytes, in memory or still to be read, below `options.message_bytes_max` and
     /// `options.batch_rows_max`; everything else as batches that are still to be encoded, which
     /// `pool` decodes ahead.
     ///
@@ -251,6 +251,8 @@ impl DatasetFile {
 pub enum Piece {
     /// Ready to be sent.
     Message(Message),
+    /// To be read while it is sent.
+    Stored(StoredMessage),
     /// Still to be encoded.
     Batch(RecordBatch),
 }

@@ -25,6 +25,7 @@ mod write;
 pub use dataset::{BatchReader, DatasetFile, Piece, PieceReader, Scan};
 pub use error::FileError;
 pub use format::{Codec, Format};
+pub use ipc::StoredMessage;
 pub use limits::ReadLimits;
 pub use parquet::{DecodeOptions, DecodePool};
 pub use version::Version;

@@ -9,6 +9,9 @@ pub const CHANGE_LOOKS: u64 = 6;
 pub const CHECKED_WORDS_MAX: usize = 4 << 20;
 /// Bytes of memory that is kept for the next blocks to be read into.
 pub const READ_BYTES_KEPT: usize = 32 << 20;
+/// Bytes of a body that are read from a file at once while they are sent: they and what carries them
+/// to the socket stay in a core's second-level cache.
+pub const BODY_PART_BYTES: u64 = 512 << 10;
 /// Bytes written to a file at once.
 pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in
@@ -60,8 +63,7 @@ pub struct ReadLimits {
     pub depth: usize,
     /// Rows of one batch of an IPC file or stream.
     pub batch_rows: u64,
-    /// Bytes of one IPC message's body as it is stored. It is read whole where it is decoded, or
-    /// sent whole without being mapped.
+    /// Bytes of one IPC message's body as it is stored. It is read whole where it is decoded.
     pub body_bytes: u64,
     /// Bytes of one IPC batch that its compressed buffers may unpack to.
     pub batch_bytes: u64,

@@ -40,10 +40,28 @@ fn send(
     let options = EncodeOptions { message_bytes_max, ..EncodeOptions::default() };
     let (mut total, mut largest) = (0, 0);
     for piece in dataset.pieces(scan.clone(), options, pool).unwrap() {
-        let Piece::Message(message) = piece.unwrap() else { panic!("encoded") };
-        total += message.body_bytes as u64;
-        largest = largest.max(message.body_bytes as u64);
-        drop(Frame::new(message, b"", None).into_chunks());
+        let bytes = match piece.unwrap() {
+            Piece::Message(message) => {
+                let bytes = message.body_bytes;
+                drop(Frame::new(message, b"", None).into_chunks());
+                bytes
+            }
+            Piece::Stored(mut message) => {
+                let mut frame = Frame::head(&message.header, message.body_bytes);
+                loop {
+                    let part = message.next_part().unwrap();
+                    if part.is_empty() {
+                        break;
+                    }
+                    frame.add_part(part);
+                    drop(std::mem::take(&mut frame).into_chunks());
+                }
+                message.body_bytes
+            }
+            Piece::Batch(_) => panic!("encoded"),
+        } as u64;
+        total += bytes;
+        largest = largest.max(bytes);
     }
     (total, largest)
 }

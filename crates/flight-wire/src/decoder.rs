@@ -97,13 +97,6 @@ impl BatchDecoder {
         self.dictionary_bytes.values().sum()
     }
 
-    /// Forgets the dictionaries, to go through a file's messages once more.
-    pub fn forget_dictionaries(&mut self) {
-        self.dictionaries.clear();
-        self.dictionary_bytes.clear();
-        self.dictionary_work_bytes = 0;
-    }
-
     /// Decodes one message: `header` is a flatbuffer `Message` without length prefix.
     ///
     /// # Errors

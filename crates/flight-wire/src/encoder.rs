@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
+use arrow_ipc::CompressionType;
 use arrow_schema::{ArrowError, Schema};
 
 use crate::frame::flight_data_bytes;
@@ -33,6 +34,17 @@ pub enum Compression {
     None,
     Lz4,
     Zstd,
+}
+
+impl Compression {
+    /// As Arrow IPC names it.
+    pub fn codec(self) -> Option<CompressionType> {
+        match self {
+            Self::None => None,
+            Self::Lz4 => Some(CompressionType::LZ4_FRAME),
+            Self::Zstd => Some(CompressionType::ZSTD),
+        }
+    }
 }
 
 /// How batches become messages.

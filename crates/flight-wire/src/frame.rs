@@ -33,25 +33,28 @@ impl Frame {
     /// Frames `message`; `descriptor` is an encoded `FlightDescriptor`, set on an upload's first
     /// message alone.
     pub fn new(message: Message, app_metadata: &[u8], descriptor: Option<&[u8]>) -> Self {
-        let descriptor_bytes = descriptor.map_or(0, |d| field_bytes(1, d.len()));
-        let length = descriptor_bytes
-            + flight_data_bytes(message.header.len(), message.body_bytes, app_metadata.len());
-        let mut head = BytesMut::with_capacity(64 + length - message.body_bytes);
-        head.put_u8(0);
-        head.put_u32(u32::try_from(length).expect("the encoder keeps messages below 2 GiB"));
-        if let Some(descriptor) = descriptor {
-            put_field(&mut head, &[TAG_DESCRIPTOR], descriptor);
+        let head = head(&message.header, message.body_bytes, app_metadata, descriptor);
+        let bytes = head.len() + message.body_bytes;
+        Self { pieces: pieces(head, message.body), bytes }
+    }
+
+    /// A message up to its body of `body_bytes` bytes, which follows in [parts](Self::add_part).
+    pub fn head(header: &[u8], body_bytes: usize) -> Self {
+        let head = head(header, body_bytes, b"", None).freeze();
+        Self { bytes: head.len(), pieces: [head].into() }
+    }
+
+    /// Adds the next part of a body.
+    pub fn add_part(&mut self, part: Vec<Buffer>) {
+        self.bytes += part.iter().map(Buffer::len).sum::<usize>();
+        self.pieces.append(&mut pieces(BytesMut::new(), part));
+    }
+
+    /// Keeps `held` until the frame's last byte has been written, or will not be.
+    pub fn holding(&mut self, held: impl Send + Sync + 'static) {
+        if let Some(last) = self.pieces.pop_back() {
+            self.pieces.push_back(Bytes::from_owner(Holding { bytes: last, _held: held }));
         }
-        put_field(&mut head, &[TAG_HEADER], &message.header);
-        if !app_metadata.is_empty() {
-            put_field(&mut head, &[TAG_APP_METADATA], app_metadata);
-        }
-        if message.body_bytes > 0 {
-            head.put_slice(&TAG_BODY);
-            put_varint(&mut head, message.body_bytes);
-        }
-        let pieces = pieces(head, message.body);
-        Self { pieces, bytes: GRPC_PREFIX_BYTES + length }
     }
 
     /// A `FlightData` that carries `app_metadata` alone, as Flight allows in uploads and exchanges.
@@ -88,6 +91,44 @@ impl Frame {
     pub fn into_chunks(self) -> Chunks {
         Chunks(self.pieces)
     }
+}
+
+/// Bytes with something that is given up after them.
+struct Holding<T> {
+    bytes: Bytes,
+    _held: T,
+}
+
+impl<T> AsRef<[u8]> for Holding<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A gRPC message up to its body.
+fn head(
+    header: &[u8],
+    body_bytes: usize,
+    app_metadata: &[u8],
+    descriptor: Option<&[u8]>,
+) -> BytesMut {
+    let descriptor_bytes = descriptor.map_or(0, |d| field_bytes(1, d.len()));
+    let length = descriptor_bytes + flight_data_bytes(header.len(), body_bytes, app_metadata.len());
+    let mut head = BytesMut::with_capacity(64 + length - body_bytes);
+    head.put_u8(0);
+    head.put_u32(u32::try_from(length).expect("the encoder keeps messages below 2 GiB"));
+    if let Some(descriptor) = descriptor {
+        put_field(&mut head, &[TAG_DESCRIPTOR], descriptor);
+    }
+    put_field(&mut head, &[TAG_HEADER], header);
+    if !app_metadata.is_empty() {
+        put_field(&mut head, &[TAG_APP_METADATA], app_metadata);
+    }
+    if body_bytes > 0 {
+        head.put_slice(&TAG_BODY);
+        put_varint(&mut head, body_bytes);
+    }
+    head
 }
 
 /// Bytes of a `FlightData` message with these fields and no descriptor.

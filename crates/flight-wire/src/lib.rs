@@ -32,7 +32,7 @@ pub use encoder::{Compression, EncodeError, EncodeOptions, Encoder, even_rows};
 pub use frame::{Chunks, Frame};
 pub use limits::DecodeLimits;
 pub use logical::logical_bytes;
-pub use messages::{Extension, Kind, MESSAGE_PREFIX_BYTES, Message, MessageEncoder};
+pub use messages::{ALIGNMENT, Extension, Kind, MESSAGE_PREFIX_BYTES, Message, MessageEncoder};
 pub use pool::{BufferPool, PooledBuffer};
 pub use receive::{FlightMessage, MessageReader, ReceiveError, Received};
 pub use schema_message::schema_message;

@@ -6,8 +6,8 @@
 
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
+use arrow_ipc::MessageHeader;
 use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamEncoder};
-use arrow_ipc::{CompressionType, MessageHeader};
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use crate::encoder::{Compression, EncodeError};
@@ -16,7 +16,7 @@ use crate::plain::PlainEncoder;
 /// Bytes before a message's flatbuffer in a file or stream: continuation marker and length.
 pub const MESSAGE_PREFIX_BYTES: usize = 8;
 /// Buffers begin at multiples of this many bytes of a body.
-pub(crate) const ALIGNMENT: usize = 64;
+pub const ALIGNMENT: usize = 64;
 
 /// What a message holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,16 +173,11 @@ fn write_options(
     compression: Compression,
     extension: Extension,
 ) -> Result<IpcWriteOptions, ArrowError> {
-    let codec = match compression {
-        Compression::None => None,
-        Compression::Lz4 => Some(CompressionType::LZ4_FRAME),
-        Compression::Zstd => Some(CompressionType::ZSTD),
-    };
     let handling = match extension {
         Extension::Whole => DictionaryHandling::Resend,
         Extension::Delta => DictionaryHandling::Delta,
     };
-    let options = IpcWriteOptions::default().try_with_compression(codec)?;
+    let options = IpcWriteOptions::default().try_with_compression(compression.codec())?;
     Ok(options.with_dictionary_handling(handling))
 }
 

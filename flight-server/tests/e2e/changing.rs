@@ -13,9 +13,16 @@ use tonic::{Code, Status};
 use crate::client::{Client, table, tag_of};
 
 const ROWS: usize = 2_000_000;
+/// And whether the file was read before.
+const FORMATS: [(&str, bool); 3] = [("feather", false), ("feather", true), ("parquet", false)];
 
-/// Reads the first message of a large dataset, lets `change` loose on its file, and reads on.
-async fn read_across(format: &str, change: impl FnOnce(&Path)) -> Result<Vec<RecordBatch>, Status> {
+/// Reads the first message of a large dataset, lets `change` loose on its file, and reads on; if
+/// `known`, one that was read before and so is known to be sound.
+async fn read_across(
+    format: &str,
+    known: bool,
+    change: impl FnOnce(&Path),
+) -> Result<Vec<RecordBatch>, Status> {
     let data = tempdir().unwrap();
     let server = ServerProcess::start(data.path());
     let mut client = Client::connect(server.endpoint()).await;
@@ -24,6 +31,9 @@ async fn read_across(format: &str, change: impl FnOnce(&Path)) -> Result<Vec<Rec
         (0..ROWS).step_by(50_000).map(|start| rows.slice(start, 50_000)).collect();
     let put = format!(r#"{{"dataset":"t","format":"{format}","codec":"none"}}"#);
     client.put(&put, &batches).await.unwrap();
+    if known {
+        client.get(r#"{"dataset":"t"}"#).await.unwrap();
+    }
     let info = client.info(r#"{"dataset":"t"}"#).await.unwrap();
     let mut stream = client.stream(&info.endpoint[0].ticket.clone().unwrap().ticket).await.unwrap();
     let mut got = vec![stream.next().await.unwrap().unwrap()];
@@ -52,8 +62,8 @@ fn check(outcome: Result<Vec<RecordBatch>, Status>) {
 
 #[tokio::test]
 async fn a_file_replaced_by_rename_is_read_to_its_end() {
-    for format in ["feather", "parquet"] {
-        let outcome = read_across(format, |path| {
+    for (format, known) in FORMATS {
+        let outcome = read_across(format, known, |path| {
             let other = path.with_extension("new");
             fs::write(&other, b"not a table").unwrap();
             fs::rename(&other, path).unwrap();
@@ -64,14 +74,14 @@ async fn a_file_replaced_by_rename_is_read_to_its_end() {
 
 #[tokio::test]
 async fn a_file_deleted_is_read_to_its_end() {
-    let outcome = read_across("feather", |path| fs::remove_file(path).unwrap());
+    let outcome = read_across("feather", false, |path| fs::remove_file(path).unwrap());
     assert_eq!(tag_of(&outcome.await.unwrap(), ROWS), 1);
 }
 
 #[tokio::test]
 async fn a_file_truncated_is_data_loss() {
-    for format in ["feather", "parquet"] {
-        let outcome = read_across(format, |path| {
+    for (format, known) in FORMATS {
+        let outcome = read_across(format, known, |path| {
             let file = OpenOptions::new().write(true).open(path).unwrap();
             file.set_len(file.metadata().unwrap().len() / 3).unwrap();
         });
@@ -81,8 +91,8 @@ async fn a_file_truncated_is_data_loss() {
 
 #[tokio::test]
 async fn a_file_overwritten_in_place_is_data_loss() {
-    for format in ["feather", "parquet"] {
-        let outcome = read_across(format, |path| {
+    for (format, known) in FORMATS {
+        let outcome = read_across(format, known, |path| {
             let mut file = OpenOptions::new().write(true).open(path).unwrap();
             let length = file.metadata().unwrap().len();
             file.seek(SeekFrom::Start(length / 4)).unwrap();

@@ -1,6 +1,7 @@
 //! The header of a stored batch, taken apart once, and where the bytes of its body come from.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::{CompressionType, Message, MetadataVersion};
@@ -74,7 +75,7 @@ impl Block {
 /// The body of a stored batch, of which only what is asked for is read.
 #[derive(Debug)]
 pub(super) struct Body<'a> {
-    pub(super) access: &'a FileAccess,
+    pub(super) access: &'a Arc<FileAccess>,
     pub(super) offset: u64,
 }
 
@@ -82,6 +83,12 @@ impl Body<'_> {
     /// Some bytes of it, within its bounds. That the file did not change meanwhile is for the
     /// caller to check.
     pub(super) fn range(&self, range: Range<u64>) -> Result<Buffer, FileError> {
-        self.access.read_unwatched(self.offset + range.start, range.end - range.start)
+        let range = self.place(range);
+        self.access.read_unwatched(range.start, range.end - range.start)
+    }
+
+    /// Where some bytes of it lie in the file.
+    pub(super) fn place(&self, range: Range<u64>) -> Range<u64> {
+        self.offset.saturating_add(range.start)..self.offset.saturating_add(range.end)
     }
 }

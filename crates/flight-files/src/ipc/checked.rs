@@ -1,8 +1,8 @@
 //! What of which blocks has passed a decoder, so that it need not again.
 //!
 //! Two things are noted, and neither follows from the other's note: that all of a block was decoded
-//! as it is stored, and that all rows of a column were decoded as they are cut, by a header of
-//! ours. A cut header says less than the stored one, and may be right where that one lies.
+//! as it is stored, and that all rows of a column were decoded, be it as they are cut, by a header
+//! of ours. A cut header says less than the stored one, and may be right where that one lies.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub(super) struct Checked {
 
 impl Checked {
     pub(super) fn new(entries: usize, columns: usize) -> Self {
-        let words = (columns / 64 + 1).saturating_mul(entries);
+        let words = word_count(columns).saturating_mul(entries);
         let noted = if words <= CHECKED_WORDS_MAX { entries } else { 0 };
         Self { entries: (0..noted).map(|_| OnceLock::new()).collect(), columns }
     }
@@ -31,6 +31,15 @@ impl Checked {
 
     pub(super) fn add_whole(&self, entry: usize) {
         self.add_bit(entry, self.columns);
+    }
+
+    /// Whether somebody tried to check all of an entry, and could not, or it would not be noted.
+    pub(super) fn was_tried(&self, entry: usize) -> bool {
+        self.entries.get(entry).is_none() || self.has_bit(entry, self.columns + 1)
+    }
+
+    pub(super) fn add_tried(&self, entry: usize) {
+        self.add_bit(entry, self.columns + 1);
     }
 
     /// Whether all rows of all these columns of an entry have passed.
@@ -50,9 +59,14 @@ impl Checked {
 
     fn add_bit(&self, entry: usize, bit: usize) {
         let Some(words) = self.entries.get(entry) else { return };
-        let none = || (0..self.columns / 64 + 1).map(|_| AtomicU64::new(0)).collect();
+        let none = || (0..word_count(self.columns)).map(|_| AtomicU64::new(0)).collect();
         words.get_or_init(none)[bit / 64].fetch_or(1 << (bit % 64), Ordering::Relaxed);
     }
+}
+
+/// A bit for each column, one for all of the entry, and one for the attempt at it.
+fn word_count(columns: usize) -> usize {
+    (columns + 2).div_ceil(64)
 }
 
 #[cfg(test)]

@@ -20,16 +20,18 @@ use arrow_buffer::Buffer;
 use arrow_buffer::bit_util;
 use arrow_ipc::FieldNode;
 use arrow_schema::{DataType, Schema, UnionMode};
-use flight_wire::{Kind, Message};
+use flight_wire::{ALIGNMENT, Kind};
 
 use super::block::{Block, Body};
 use super::column::Place;
 use super::header::Header;
+use super::stored::{Segment, StoredMessage};
 use crate::error::FileError;
 
-/// Each buffer begins on a multiple of this in the body, as Arrow's own writers have it.
-const ALIGNMENT: usize = 64;
 static PADDING: [u8; ALIGNMENT] = [0; ALIGNMENT];
+
+/// Less than this is read at once: a read costs as much as copying some thousand bytes.
+const READ_LATER_BYTES_MIN: u64 = 16 << 10;
 
 /// Why there is no message.
 #[derive(Debug)]
@@ -45,7 +47,8 @@ impl From<FileError> for Stop {
     }
 }
 
-/// The `rows` of the `columns` of a block, in this order, in at most `body_bytes_max` bytes.
+/// The `rows` of the `columns` of a block, in this order, in at most `body_bytes_max` bytes. What
+/// goes out as it lies is left in the file if `later` says so and it is not mapped.
 pub(super) fn cut(
     block: &Block,
     body: &Body<'_>,
@@ -53,15 +56,17 @@ pub(super) fn cut(
     columns: &[usize],
     rows: Range<u64>,
     body_bytes_max: usize,
-) -> Result<Message, Stop> {
+    later: bool,
+) -> Result<StoredMessage, Stop> {
     let mut cutter = Cutter {
         block,
         body,
         at: Place::default(),
         header: Header { rows: rows.end - rows.start, ..Header::default() },
-        pieces: Vec::new(),
+        segments: Vec::new(),
         bytes: 0,
         bytes_max: body_bytes_max,
+        later: later && !body.access.is_mapped(),
     };
     for column in columns {
         cutter.at = block.places[*column];
@@ -72,10 +77,10 @@ pub(super) fn cut(
             Stop::TooLarge => stop,
         })?;
     }
-    let Cutter { mut header, pieces, bytes, .. } = cutter;
+    let Cutter { mut header, segments, bytes, .. } = cutter;
     header.body_bytes = bytes as u64;
     let kind = Kind::Batch { rows: header.rows as usize };
-    Ok(Message { kind, header: header.write(), body: pieces, body_bytes: bytes })
+    Ok(StoredMessage::new(kind, header.write(), segments, body.access))
 }
 
 struct Cutter<'a> {
@@ -84,9 +89,11 @@ struct Cutter<'a> {
     /// What comes next of the block.
     at: Place,
     header: Header,
-    pieces: Vec<Buffer>,
+    segments: Vec<Segment>,
     bytes: usize,
     bytes_max: usize,
+    /// Leave in the file what is not changed.
+    later: bool,
 }
 
 impl Cutter<'_> {
@@ -162,6 +169,9 @@ impl Cutter<'_> {
             DataType::RunEndEncoded(ends, values) => {
                 self.runs(ends.data_type(), values.data_type(), &rows)
             }
+            DataType::Dictionary(keys, _) => {
+                self.fixed(keys.primitive_width().unwrap_or_default() as u64, &rows)
+            }
             DataType::FixedSizeBinary(width) => self.fixed(u64::from(width.unsigned_abs()), &rows),
             other => match other.primitive_width() {
                 Some(width) => self.fixed(width as u64, &rows),
@@ -212,9 +222,7 @@ impl Cutter<'_> {
     /// Values of `width` bytes each.
     fn fixed(&mut self, width: u64, rows: &Range<u64>) -> Result<(), Stop> {
         let buffer = self.buffer()?;
-        let values = self.take(&buffer, times(rows.start, width)?..times(rows.end, width)?)?;
-        self.push(values);
-        Ok(())
+        self.pass(&buffer, times(rows.start, width)?..times(rows.end, width)?)
     }
 
     /// Where the next buffer lies.
@@ -224,8 +232,26 @@ impl Cutter<'_> {
         buffer.ok_or_else(|| FileError::damaged("a batch's header lacks a buffer").into())
     }
 
+    /// Appends a part of a buffer as it lies.
+    fn pass(&mut self, buffer: &Range<u64>, part: Range<u64>) -> Result<(), Stop> {
+        if self.later && part.end - part.start.min(part.end) >= READ_LATER_BYTES_MIN {
+            let range = self.place(buffer, part)?;
+            self.append(Segment::Stored(self.body.place(range)));
+            return Ok(());
+        }
+        let bytes = self.take(buffer, part)?;
+        self.push(bytes);
+        Ok(())
+    }
+
     /// A part of a buffer, unless the message would be too large with it.
     fn take(&self, buffer: &Range<u64>, part: Range<u64>) -> Result<Buffer, Stop> {
+        let range = self.place(buffer, part)?;
+        Ok(self.body.range(range)?)
+    }
+
+    /// Where a part of a buffer lies in the body, unless the message would be too large with it.
+    fn place(&self, buffer: &Range<u64>, part: Range<u64>) -> Result<Range<u64>, Stop> {
         let length = buffer.end - buffer.start;
         if part.start > part.end || part.end > length {
             let what = format!(
@@ -235,7 +261,7 @@ impl Cutter<'_> {
             return Err(FileError::damaged(what).into());
         }
         self.check_room(part.end - part.start)?;
-        Ok(self.body.range(buffer.start + part.start..buffer.start + part.end)?)
+        Ok(buffer.start + part.start..buffer.start + part.end)
     }
 
     fn check_room(&self, bytes: u64) -> Result<(), Stop> {
@@ -245,17 +271,21 @@ impl Cutter<'_> {
 
     /// Appends a buffer to the message.
     fn push(&mut self, buffer: Buffer) {
-        let (offset, length) = (self.bytes as i64, buffer.len() as i64);
-        self.header.buffers.push(arrow_ipc::Buffer::new(offset, length));
-        if buffer.is_empty() {
+        self.append(Segment::Memory(buffer));
+    }
+
+    fn append(&mut self, segment: Segment) {
+        let (offset, length) = (self.bytes as i64, segment.bytes() as usize);
+        self.header.buffers.push(arrow_ipc::Buffer::new(offset, length as i64));
+        if length == 0 {
             return;
         }
-        let padding = bit_util::round_upto_multiple_of_64(buffer.len()) - buffer.len();
-        self.bytes += buffer.len() + padding;
-        self.pieces.push(buffer);
+        let padding = bit_util::round_upto_multiple_of_64(length) - length;
+        self.bytes += length + padding;
+        self.segments.push(segment);
         if padding > 0 {
             let padding = bytes::Bytes::from_static(&PADDING).slice(..padding);
-            self.pieces.push(padding.into());
+            self.segments.push(Segment::Memory(padding.into()));
         }
     }
 }

@@ -13,6 +13,7 @@ mod file;
 mod header;
 mod pieces;
 mod scan;
+mod stored;
 mod stream;
 
 use arrow_ipc::{Message, MessageHeader};
@@ -26,6 +27,7 @@ use checked::Checked;
 
 pub(crate) use pieces::IpcPieces;
 pub(crate) use scan::IpcScan;
+pub use stored::StoredMessage;
 
 /// Where a file's messages are, in the order in which they have to be read.
 #[derive(Debug)]

@@ -1,9 +1,12 @@
 //! Rows of an IPC file or stream as messages, made of the file's own bytes.
 //!
 //! A stored batch that is asked for whole and fits goes out as it is, header and body; of others
-//! parts are [`cut`](super::cut). Everything else is decoded and left to the encoder: dictionaries,
-//! since a stream may not extend them as a file does; compressed blocks that are not asked for in
-//! that form; and what was written before Arrow 1.0.
+//! parts are [`cut`](super::cut). Everything else is decoded and left to the encoder: compressed
+//! blocks that are not asked for in that form, and what was written before Arrow 1.0.
+//!
+//! Dictionaries are decoded, since a stream may not extend them as a file does. The first batch
+//! behind them is left to the encoder, which sends what it uses of them; the batches after it only
+//! point into what the peer has then, and go out like any other.
 //!
 //! A block is decoded once in the life of an open file, with validation on, to find what is wrong
 //! with it; it is sent without being decoded from then on.
@@ -11,18 +14,16 @@
 use std::ops::Range;
 
 use arrow_buffer::Buffer;
-use arrow_ipc::CompressionType;
 use arrow_schema::SchemaRef;
 use flight_wire::frame::flight_data_bytes;
 use flight_wire::guard;
 use flight_wire::limits::{HEADER_BYTES_MAX, PROTOBUF_BYTES_MAX};
-use flight_wire::{
-    BatchDecoder, Compression, Decoded, EncodeOptions, Encoder, Kind, Message, even_rows,
-};
+use flight_wire::{BatchDecoder, Decoded, EncodeOptions, Encoder, Kind, Message, even_rows};
 
 use super::block::{Block, Body};
 use super::cut::{Stop, cut};
 use super::scan::{IpcScan, fault};
+use super::stored::{Segment, StoredMessage};
 use super::{Entry, EntryKind};
 use crate::access;
 use crate::dataset::Piece;
@@ -31,6 +32,8 @@ use crate::error::{FileError, within};
 /// A block of so many bytes in the asked columns is checked as a whole when a part of it is asked
 /// for; of a larger one, each request checks what it takes.
 const CHECKED_WHOLE_BYTES: u64 = 64 << 20;
+/// And in so many messages at most.
+const CHECKED_WHOLE_MESSAGES: usize = 8192;
 
 /// A scan whose rows are wanted as messages.
 #[derive(Debug)]
@@ -41,6 +44,8 @@ pub(crate) struct IpcPieces {
     columns: Vec<usize>,
     options: EncodeOptions,
     current: Option<Current>,
+    /// Whether dictionaries were read that the encoder has not sent yet.
+    dictionaries_due: bool,
     /// Decodes what is cut from blocks that are not checked yet.
     checker: Option<BatchDecoder>,
 }
@@ -68,38 +73,45 @@ impl IpcPieces {
         options: EncodeOptions,
     ) -> Self {
         let columns = columns.unwrap_or_else(|| (0..schema.fields().len()).collect());
-        Self { scan, schema, columns, options, current: None, checker: None }
+        let dictionaries_due = scan.dictionaries;
+        Self { scan, schema, columns, options, current: None, dictionaries_due, checker: None }
     }
 
     /// The next rows. After an error there is none.
     pub(crate) fn next_piece(&mut self) -> Result<Option<Piece>, FileError> {
         loop {
             if let Some(mut current) = self.current.take() {
-                let message = self.cut_next(&mut current)?;
+                let piece = self.cut_next(&mut current)?;
                 if !current.rows.is_empty() {
                     self.current = Some(current);
                 } else if current.all_rows && !current.checked {
                     self.note_checked(current.at);
                 }
-                return Ok(Some(Piece::Message(message)));
+                return Ok(Some(piece));
             }
             let Some(at) = self.scan.entries.next() else { return Ok(None) };
             let entry = self.scan.index.entries[at];
-            if let EntryKind::Batch { first_row, .. } = entry.kind
-                && !self.scan.dictionaries
-            {
-                let Some(wanted) = entry.rows_in(&self.scan.rows) else { continue };
-                let rows = wanted.start - first_row..wanted.end - first_row;
-                let header = self.scan.access.bytes_of(entry.header_offset, entry.header_bytes)?;
-                if let Some(piece) = self.begin(at, entry, &header, rows)? {
-                    return Ok(Some(piece));
+            match self.scan.rows_of(entry) {
+                None if entry.kind != EntryKind::Dictionary => continue,
+                Some(rows) if !self.dictionaries_due => {
+                    let header =
+                        self.scan.access.bytes_of(entry.header_offset, entry.header_bytes)?;
+                    if let Some(piece) = self.begin(at, entry, &header, rows)? {
+                        return Ok(Some(piece));
+                    }
+                    if self.current.is_some() {
+                        continue;
+                    }
                 }
-                if self.current.is_some() {
-                    continue;
-                }
+                _ => {}
             }
-            if let Some(batch) = self.scan.read(entry)? {
-                return Ok(Some(Piece::Batch(batch)));
+            match self.scan.read(entry)? {
+                None => self.dictionaries_due = self.scan.dictionaries,
+                Some(batch) => {
+                    self.dictionaries_due = false;
+                    self.note_decoded(at);
+                    return Ok(Some(Piece::Batch(batch)));
+                }
             }
         }
     }
@@ -124,7 +136,7 @@ impl IpcPieces {
         {
             return Err(FileError::Changed);
         }
-        if block.compression != asked_compression(self.options.compression) {
+        if block.compression != self.options.compression.codec() {
             return Ok(None);
         }
         let all_rows = rows == (0..stored);
@@ -133,29 +145,39 @@ impl IpcPieces {
         let bytes = flight_data_bytes(header.len(), entry.body_bytes as usize, 0);
         let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
         if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
-            let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
-            if !index.checked.has_whole(at) {
-                self.scan.decode(header, &body)?;
+            let sound = index.checked.has_whole(at);
+            let segment = match sound && !self.scan.access.is_mapped() {
+                true => {
+                    let end = entry.body_offset.saturating_add(entry.body_bytes);
+                    Segment::Stored(entry.body_offset..end)
+                }
+                false => {
+                    Segment::Memory(self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?)
+                }
+            };
+            if let Segment::Memory(body) = &segment
+                && !sound
+            {
+                self.scan.decode(header, body)?;
                 self.scan.index.checked.add_whole(at);
             }
             let kind = Kind::Batch { rows: stored as usize };
-            let (header, body_bytes) = (header.clone(), body.len());
-            return Ok(Some(Piece::Message(Message {
-                kind,
-                header,
-                body: vec![body],
-                body_bytes,
-            })));
+            let access = &self.scan.access;
+            let message = StoredMessage::new(kind, header.clone(), [segment], access);
+            return message.into_piece().map(Some);
         }
         if block.compression.is_some() {
             return Ok(None);
+        }
+        if self.scan.dictionaries && !checked {
+            return Ok(None); // Keys are checked by a decoder that has their dictionaries.
         }
         let bytes = block.bytes_of(&self.columns) as f64 * (rows.end - rows.start) as f64
             / stored.max(1) as f64;
         let pieces = (bytes as usize).div_ceil(self.options.message_bytes_max);
         let step = even_rows((rows.end - rows.start) as usize, pieces).min(rows_max as usize);
         let mut current = Current { at, block, rows, step, checked, all_rows };
-        if !checked && !all_rows && current.block.bytes_of(&self.columns) <= CHECKED_WHOLE_BYTES {
+        if !checked && !all_rows {
             self.check_all_rows(&mut current, stored);
         }
         self.current = Some(current);
@@ -163,19 +185,34 @@ impl IpcPieces {
     }
 
     /// Checks a block of which a part is asked for, so that no later request has to. What is wrong
-    /// elsewhere in it is left to those who ask for it.
+    /// elsewhere in it is left to those who ask for it, and a block that takes too much is left to
+    /// each request; neither is tried again.
     fn check_all_rows(&mut self, current: &mut Current, stored: u64) {
-        let asked = std::mem::replace(&mut current.rows, 0..stored);
-        while !current.rows.is_empty() && self.cut_next(current).is_ok() {}
-        if current.rows.is_empty() {
-            self.note_checked(current.at);
-            current.checked = true;
+        let bytes = current.block.bytes_of(&self.columns);
+        if bytes > CHECKED_WHOLE_BYTES || self.scan.index.checked.was_tried(current.at) {
+            return;
         }
-        current.rows = asked;
+        let messages = bytes.div_ceil(self.options.message_bytes_max as u64);
+        let step = even_rows(stored as usize, messages as usize);
+        let asked = (current.rows.clone(), current.step);
+        (current.rows, current.step) = (0..stored, step);
+        let (mut room, mut left) = (2 * CHECKED_WHOLE_BYTES, CHECKED_WHOLE_MESSAGES);
+        while !current.rows.is_empty() && left > 0 {
+            let Ok(Piece::Message(message)) = self.cut_next(current) else { break };
+            // Rows can share their bytes, and then come to more than the block has.
+            let Some(rest) = room.checked_sub(message.body_bytes as u64) else { break };
+            (room, left) = (rest, left - 1);
+        }
+        current.checked = current.rows.is_empty();
+        match current.checked {
+            true => self.note_checked(current.at),
+            false => self.scan.index.checked.add_tried(current.at),
+        }
+        (current.rows, current.step) = asked;
     }
 
     /// The next message of the block that is being cut.
-    fn cut_next(&mut self, current: &mut Current) -> Result<Message, FileError> {
+    fn cut_next(&mut self, current: &mut Current) -> Result<Piece, FileError> {
         let left = (current.rows.end - current.rows.start) as usize;
         let mut rows = current.step.min(left);
         let message = loop {
@@ -199,19 +236,30 @@ impl IpcPieces {
             }
         };
         self.scan.access.check_unchanged()?;
-        if !current.checked {
+        let piece = if current.checked {
+            message.into_piece()?
+        } else {
+            let message = message.into_message()?;
             self.check(&message)?;
-        }
+            Piece::Message(message)
+        };
         current.rows.start += rows as u64;
-        Ok(message)
+        Ok(piece)
     }
 
     fn note_checked(&self, at: usize) {
-        let index = &self.scan.index;
-        index.checked.add(at, &self.columns);
+        self.scan.index.checked.add(at, &self.columns);
     }
 
-    fn cut_rows(&self, current: &Current, rows: Range<u64>) -> Result<Message, Stop> {
+    /// Notes that a block was decoded as it is stored, in the asked columns.
+    fn note_decoded(&self, at: usize) {
+        match self.scan.columns {
+            Some(_) => self.note_checked(at),
+            None => self.scan.index.checked.add_whole(at),
+        }
+    }
+
+    fn cut_rows(&self, current: &Current, rows: Range<u64>) -> Result<StoredMessage, Stop> {
         let single = rows.end - rows.start == 1;
         let max = match single {
             true => self.row_bytes_max(current),
@@ -220,7 +268,8 @@ impl IpcPieces {
         let entry = self.scan.index.entries[current.at];
         let body = Body { access: &self.scan.access, offset: entry.body_offset };
         let schema = &self.scan.index.schema;
-        let message = cut(&current.block, &body, schema, &self.columns, rows, max)?;
+        let (block, columns) = (&current.block, &self.columns);
+        let message = cut(block, &body, schema, columns, rows, max, current.checked)?;
         let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
         if bytes > max { Err(Stop::TooLarge) } else { Ok(message) }
     }
@@ -262,13 +311,5 @@ impl IpcPieces {
                 Err(fault(&self.schema, error, &message.header, &body, columns, make))
             }
         }
-    }
-}
-
-fn asked_compression(compression: Compression) -> Option<CompressionType> {
-    match compression {
-        Compression::None => None,
-        Compression::Lz4 => Some(CompressionType::LZ4_FRAME),
-        Compression::Zstd => Some(CompressionType::ZSTD),
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct IpcScan {
     pub(super) columns: Option<Vec<usize>>,
     /// The next entry to look at, and the first that no asked row needs.
     pub(super) entries: Range<usize>,
-    pub(super) rows: Range<u64>,
+    rows: Range<u64>,
     /// Whether an asked column has any.
     pub(super) dictionaries: bool,
 }
@@ -77,6 +77,13 @@ impl IpcScan {
                 Ok(Some(batch.slice(offset, (wanted.end - wanted.start) as usize)))
             }
         }
+    }
+
+    /// The asked rows among those of a batch, by their number within it; `None` if there are none.
+    pub(super) fn rows_of(&self, entry: Entry) -> Option<Range<u64>> {
+        let EntryKind::Batch { first_row, .. } = entry.kind else { return None };
+        let wanted = entry.rows_in(&self.rows)?;
+        Some(wanted.start - first_row..wanted.end - first_row)
     }
 
     fn decode_entry(&mut self, entry: Entry) -> Result<Decoded, FileError> {
@@ -151,7 +158,7 @@ fn try_columns(
 
 impl Entry {
     /// The rows of `asked` that this entry holds, unless it holds none.
-    pub(super) fn rows_in(&self, asked: &Range<u64>) -> Option<Range<u64>> {
+    fn rows_in(&self, asked: &Range<u64>) -> Option<Range<u64>> {
         let EntryKind::Batch { first_row, rows } = self.kind else { return None };
         let start = first_row.max(asked.start);
         let end = (first_row + rows).min(asked.end);

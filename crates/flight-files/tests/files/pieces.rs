@@ -1,17 +1,25 @@
 //! What is cut out of Arrow IPC files without decoding them is what a decoding scan reads.
 
+use std::io::{Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{Array, DictionaryArray, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use flight_files::{DatasetFile, DecodeOptions, DecodePool, FileError, Format, Piece, Scan};
+use flight_files::limits::BODY_PART_BYTES;
+use flight_files::{
+    DatasetFile, DecodeOptions, DecodePool, FileError, Format, Piece, ReadLimits, Scan,
+    StoredMessage,
+};
 use flight_testkit::{batches, corpus, rng, schemas};
 use flight_wire::frame::flight_data_bytes;
-use flight_wire::{BatchDecoder, Compression, DecodeLimits, Decoded, EncodeOptions, Encoder};
+use flight_wire::{
+    BatchDecoder, Compression, DecodeLimits, Decoded, EncodeOptions, Encoder, Message,
+};
 use rand::RngExt;
 
 use crate::support::{assert_same_rows, open, scan, stream_of};
@@ -31,6 +39,20 @@ fn file_of(schema: &SchemaRef, sent: &[RecordBatch], codec: Option<CompressionTy
     writer.into_inner().unwrap()
 }
 
+fn part_by_part(mut message: StoredMessage) -> Result<Message, FileError> {
+    let mut body = Vec::new();
+    loop {
+        let part = message.next_part()?;
+        if part.is_empty() {
+            let StoredMessage { kind, header, body_bytes, .. } = message;
+            return Ok(Message { kind, header, body, body_bytes });
+        }
+        let bytes: usize = part.iter().map(Buffer::len).sum();
+        assert!(bytes as u64 <= BODY_PART_BYTES, "{bytes} bytes");
+        body.extend(part);
+    }
+}
+
 /// What a peer reads of the pieces, and how many of them had to be encoded.
 fn received(
     dataset: &Arc<DatasetFile>,
@@ -43,7 +65,12 @@ fn received(
     decoder.decode(&encoder.schema().header, &Buffer::default()).unwrap();
     let (mut found, mut encoded) = (Vec::new(), 0);
     for piece in pieces {
-        let messages = match piece? {
+        let piece = match piece? {
+            Piece::Stored(message) => Piece::Message(part_by_part(message)?),
+            other => other,
+        };
+        let messages = match piece {
+            Piece::Stored(_) => unreachable!("it was read just now"),
             Piece::Message(message) => {
                 let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
                 let body: usize = message.body.iter().map(Buffer::len).sum();
@@ -153,6 +180,72 @@ fn any_part_of_any_file_is_what_a_scan_reads() {
 }
 
 #[test]
+fn dictionaries_go_ahead_of_batches_that_are_not_decoded() {
+    let mut rng = rng(6);
+    let schema = Arc::new(Schema::new(schemas::dictionary_fields()));
+    let sent = batches::stream_of(&mut rng, &schema, &[200, 1, 300, 250]);
+    let dataset = open(&file_of(&schema, &sent, None), Format::Feather).unwrap();
+    for max in [1, 5_000, 64 << 20] {
+        assert_eq!(check(&dataset, &Scan::all(), &at_most(max)), 1, "{max}");
+        let asked = Scan { rows: 210..700, ..Scan::all() };
+        assert_eq!(check(&dataset, &asked, &at_most(max)), 1, "{max}, from the third block on");
+    }
+    for column in 0..schema.fields().len() {
+        let asked = Scan { columns: Some(vec![column]), rows: 3..601, ..Scan::all() };
+        assert_eq!(check(&dataset, &asked, &at_most(2_000)), 1, "column {column}");
+    }
+}
+
+#[test]
+fn a_dictionary_that_changes_amid_a_stream_is_sent_before_it_is_used() {
+    let field = Field::new_dictionary("word", DataType::Int8, DataType::Utf8, true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = |words: [&str; 4]| {
+        let words: DictionaryArray<Int8Type> = words.into_iter().collect();
+        RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(words)]).unwrap()
+    };
+    let (first, second) = (batch(["a", "b", "a", "a"]), batch(["c", "d", "e", "c"]));
+    let sent = [&first, &first, &second, &second, &second, &first].map(RecordBatch::clone);
+    let dataset = open(&stream_of(&schema, &sent), Format::Stream).unwrap();
+    assert_eq!(check(&dataset, &Scan::all(), &EncodeOptions::default()), 3);
+    let asked = Scan { rows: 9..19, ..Scan::all() };
+    assert_eq!(check(&dataset, &asked, &EncodeOptions::default()), 1, "the second dictionary's");
+}
+
+#[test]
+fn a_key_without_a_value_is_found_whatever_part_is_asked_for() {
+    let field = Field::new_dictionary("word", DataType::Int32, DataType::Utf8, false);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let words: DictionaryArray<Int32Type> = ["a", "b", "c", "a", "c"].into_iter().collect();
+    let keys = |keys: [i32; 5]| keys.iter().flat_map(|key| key.to_le_bytes()).collect::<Vec<_>>();
+    let other: DictionaryArray<Int32Type> =
+        DictionaryArray::new(Int32Array::from(vec![2, 1, 0, 0, 1]), Arc::clone(words.values()));
+    let other = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(other)]).unwrap();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(words)]).unwrap();
+    let sound = file_of(&schema, &[batch, other], None);
+    let first = damaged(sound.clone(), &keys([0, 1, 2, 0, 2]), &keys([0, 1, 2, 0, 3]));
+    // One that is not decoded for its dictionaries' sake.
+    let second = damaged(sound, &keys([2, 1, 0, 0, 1]), &keys([2, 1, 0, 0, 9]));
+    for (file, rows, max) in [
+        (&first, 0..10, 1 << 20),
+        (&first, 0..10, 1),
+        (&first, 2..5, 1),
+        (&second, 0..10, 1 << 20),
+        (&second, 0..10, 1),
+        (&second, 3..10, 1),
+        (&second, 7..10, 1 << 20),
+    ] {
+        let dataset = open(file, Format::Feather).unwrap();
+        let asked = Scan { rows, ..Scan::all() };
+        for _ in 0..2 {
+            let error = received(&dataset, &asked, &at_most(max)).unwrap_err();
+            let FileError::Damaged { column, .. } = &error else { panic!("{error}") };
+            assert_eq!(column.as_deref(), Some("word"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn whole_batches_are_the_bytes_of_the_file() {
     let mut rng = rng(3);
     let schema = without_dictionaries(schemas::flat_fields());
@@ -187,6 +280,55 @@ fn compressed_blocks_are_unpacked_unless_their_codec_is_asked_for() {
     let lz4 = EncodeOptions { compression: Compression::Lz4, ..EncodeOptions::default() };
     for options in [EncodeOptions::default(), lz4] {
         assert_eq!(check(&dataset, &Scan::all(), &options), 2);
+    }
+}
+
+#[test]
+fn a_large_body_is_read_while_it_is_sent_once_it_is_known_to_be_sound() {
+    let mut rng = rng(7);
+    let schema = without_dictionaries(schemas::flat_fields());
+    let sent = batches::stream_of(&mut rng, &schema, &[9_000, 9_000]);
+    let dataset = open(&file_of(&schema, &sent, None), Format::Feather).unwrap();
+    let stored = |options: EncodeOptions| {
+        let pieces = dataset.pieces(Scan::all(), options, &pool()).unwrap();
+        pieces.filter(|piece| matches!(piece, Ok(Piece::Stored(_)))).count()
+    };
+    for max in [2 << 20, 1 << 30] {
+        assert_eq!(stored(at_most(max)), 0, "{max}: not checked yet");
+        assert!(stored(at_most(max)) > 0, "{max}");
+        check(&dataset, &Scan::all(), &at_most(max));
+    }
+    dataset.map().unwrap();
+    assert_eq!(stored(at_most(1 << 30)), 0, "a mapping needs no reading");
+}
+
+#[test]
+fn a_file_that_changes_while_a_body_is_sent_gives_an_error_and_no_other_bytes() {
+    let field = Field::new("number", DataType::Int64, false);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let numbers: arrow_array::ArrayRef = Arc::new(Int64Array::from(vec![7; 1 << 18]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![numbers]).unwrap();
+    for (what, truncate) in [("truncated", true), ("overwritten", false)] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&file_of(&schema, std::slice::from_ref(&batch), None)).unwrap();
+        // So that the clock of the file system has moved on by the time of the change.
+        file.as_file().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let limits = ReadLimits::default();
+        let opened = DatasetFile::open(file.reopen().unwrap(), Format::Feather, &limits);
+        let dataset = Arc::new(opened.unwrap());
+        received(&dataset, &Scan::all(), &at_most(1 << 30)).unwrap();
+        let mut pieces = dataset.pieces(Scan::all(), at_most(1 << 30), &pool()).unwrap();
+        let Piece::Stored(mut message) = pieces.next().unwrap().unwrap() else { panic!("{what}") };
+        let part = message.next_part().unwrap();
+        assert!(part[0].typed_data::<i64>().iter().all(|number| *number == 7), "{what}");
+        if truncate {
+            file.as_file().set_len(1 << 20).unwrap();
+        } else {
+            file.seek(SeekFrom::Start(1 << 19)).unwrap();
+            file.write_all(&vec![9; 1 << 20]).unwrap();
+        }
+        let error = message.next_part().unwrap_err();
+        assert!(matches!(error, FileError::Changed), "{what}: {error}");
     }
 }
 
@@ -237,6 +379,10 @@ fn what_is_wrong_with_a_block_is_found_whatever_part_is_asked_for() {
             let asked = Scan { rows, ..Scan::all() };
             // Row 3 alone holds the last fault: rows that do not are right without it.
             if what.contains("last") && asked.rows == (0..3) {
+                for _ in 0..2 {
+                    let (found, _) = received(&dataset, &asked, &at_most(max)).unwrap();
+                    assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
+                }
                 continue;
             }
             let errors = (0..2).map(|_| received(&dataset, &asked, &at_most(max)).unwrap_err());
@@ -253,7 +399,7 @@ fn lying_node(length: i64, nulls: i64) -> Vec<u8> {
     let field = Field::new("number", DataType::Int32, true);
     let schema = Arc::new(Schema::new(vec![field]));
     let numbers = (0..300).map(|row| (row != 7).then_some(row));
-    let array = Arc::new(arrow_array::Int32Array::from_iter(numbers));
+    let array = Arc::new(Int32Array::from_iter(numbers));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array]).unwrap();
     let bytes = |length: i64, nulls: i64| [length.to_le_bytes(), nulls.to_le_bytes()].concat();
     damaged(file_of(&schema, &[batch], None), &bytes(300, 1), &bytes(length, nulls))
@@ -269,6 +415,44 @@ fn a_block_that_was_cut_soundly_is_not_sent_whole_unless_it_is_sound() {
     }
     let error = received(&dataset, &Scan::all(), &at_most(1 << 20)).unwrap_err();
     assert!(matches!(error, FileError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn one_row_of_a_block_of_two_milliards_is_checked_in_a_moment() {
+    let schema = Arc::new(Schema::new(vec![Field::new("nothing", DataType::Null, true)]));
+    let rows = i32::MAX as usize;
+    let nothing = Arc::new(arrow_array::NullArray::new(rows));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![nothing]).unwrap();
+    let dataset = open(&file_of(&schema, &[batch], None), Format::Feather).unwrap();
+    let asked = Scan { rows: 5..6, ..Scan::all() };
+    let one = EncodeOptions { batch_rows_max: Some(1), ..at_most(1 << 20) };
+    for options in [at_most(16 << 10), one] {
+        let (found, encoded) = received(&dataset, &asked, &options).unwrap();
+        assert_eq!((found[0].num_rows(), found.len(), encoded), (1, 1, 0));
+    }
+}
+
+#[test]
+fn lists_that_share_their_values_are_not_checked_beyond_measure() {
+    // Each of the rows selects all values, 256 KiB: together they are far more than the block.
+    const ROWS: usize = 100_000;
+    let values: arrow_array::ArrayRef = Arc::new(Int64Array::from(vec![7; 32 << 10]));
+    let item = Arc::new(Field::new("item", DataType::Int64, true));
+    let lists = arrow_array::ListViewArray::new(
+        Arc::clone(&item),
+        vec![0; ROWS].into(),
+        vec![32 << 10; ROWS].into(),
+        values,
+        None,
+    );
+    let schema = Arc::new(Schema::new(vec![Field::new("l", DataType::ListView(item), true)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lists)]).unwrap();
+    let dataset = open(&file_of(&schema, &[batch], None), Format::Feather).unwrap();
+    let asked = Scan { rows: 5..6, ..Scan::all() };
+    for _ in 0..2 {
+        let (found, _) = received(&dataset, &asked, &at_most(16 << 10)).unwrap();
+        assert_eq!(found[0].num_rows(), 1);
+    }
 }
 
 #[test]

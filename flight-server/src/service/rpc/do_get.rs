@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_flight::Ticket as FlightTicket;
-use flight_files::Scan;
+use flight_files::{FileError, Scan};
 use flight_net::Body;
 use flight_net::server::CallContext;
 use flight_store::DatasetName;
@@ -93,9 +93,10 @@ fn open(flight: &Flight, bytes: &[u8]) -> Result<Frames, Status> {
         rows: ticket.first_row..ticket.first_row.saturating_add(ticket.rows),
         batch_rows: options.batch_rows_max,
     };
-    let named = move |error| status::of_file(&name, &error);
-    let pieces = part.file.pieces(scan, options.clone(), &flight.decode).map_err(&named)?;
+    let explain = move |error: &FileError| status::of_file(&name, error);
+    let pieces = part.file.pieces(scan, options.clone(), &flight.decode);
+    let pieces = pieces.map_err(|error| explain(&error))?;
     let schema = Arc::clone(pieces.schema());
-    let pieces = pieces.map(move |piece| piece.map_err(&named));
-    Frames::new(&schema, Box::new(pieces), options, ticket.checksum.is_some())
+    let (pieces, explain) = (Box::new(pieces), Box::new(explain));
+    Frames::new(&schema, pieces, explain, options, ticket.checksum.is_some())
 }

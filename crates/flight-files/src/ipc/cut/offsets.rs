@@ -12,9 +12,7 @@ impl Cutter<'_> {
     pub(super) fn text(&mut self, width: usize, rows: &Range<u64>) -> Result<(), Stop> {
         let bytes = self.offsets(width, rows)?;
         let buffer = self.buffer()?;
-        let data = self.take(&buffer, bytes)?;
-        self.push(data);
-        Ok(())
+        self.pass(&buffer, bytes)
     }
 
     /// Pushes the offsets of these rows, beginning at zero; what they select.
