@@ -57,7 +57,7 @@ test-tools: build ## Tests that need more tools: strace and valgrind
 	# The files that hold `unsafe`, and what stands on them, with every access to memory watched.
 	CARGO_TARGET_$(HOST)_RUNNER="valgrind -q --error-exitcode=9" \
 	    cargo test --profile $(PROFILE) --workspace --lib -- mapped pool:: socket::
-	cargo build --profile $(PROFILE) --workspace --example instructions
+	cargo build --profile $(PROFILE) --workspace --example instructions --example passthrough
 	tests/instructions.sh $(BUILT)
 
 ci: lint test test-tools ## Everything that must pass before a change lands

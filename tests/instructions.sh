@@ -3,7 +3,7 @@
 # crates/flight-wire/benches/instructions.baseline: a rise of more than 3 % fails. Unlike times,
 # counts are the same on a busy machine. Needs valgrind, and the example that it runs:
 #
-#   cargo build --profile e2e --workspace --example instructions
+#   cargo build --profile e2e --workspace --example instructions --example passthrough
 #   tests/instructions.sh target/e2e             # compares
 #   tests/instructions.sh target/e2e --refresh   # writes the baseline anew
 #
@@ -11,29 +11,34 @@
 # are named in the baseline, so that a new one can be told from a change of the code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-program=$(realpath "$1")/examples/instructions
+examples=$(realpath "$1")/examples
+programs=(instructions passthrough)
 mode=${2:-}
 baseline=crates/flight-wire/benches/instructions.baseline
 rise_max_percent=3
 times=10
 
 command -v valgrind >/dev/null || { echo "valgrind is missing; install it: apt-get install valgrind" >&2; exit 1; }
-[[ -x $program ]] || { echo "$program is missing; build it: cargo build --profile e2e --workspace --example instructions" >&2; exit 1; }
+for program in "${programs[@]}"; do
+    [[ -x $examples/$program ]] || { echo "$examples/$program is missing; build it: cargo build --profile e2e --workspace --example $program" >&2; exit 1; }
+done
 
-collected() { # scenario times
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
+collected() { # program scenario times
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$examples/$1" "$2" "$3" 2>&1 |
         awk '/Collected/ { print $4; found = 1 } END { exit !found }'
 }
 # The difference of two runs, so that start-up and the making of the source cancel out.
-per_batch() { # scenario
+per_batch() { # program scenario
     local once twice
-    once=$(collected "$1" "$times")
-    twice=$(collected "$1" $((2 * times)))
+    once=$(collected "$1" "$2" "$times")
+    twice=$(collected "$1" "$2" $((2 * times)))
     echo $(((twice - once) / times))
 }
 measured() {
-    for scenario in $("$program"); do
-        echo "$scenario $(per_batch "$scenario")"
+    for program in "${programs[@]}"; do
+        for scenario in $("$examples/$program"); do
+            echo "$scenario $(per_batch "$program" "$scenario")"
+        done
     done
 }
 tools=$(printf '# %s; %s; %s' "$(rustc --version)" "$(ldd --version | head -1)" "$(valgrind --version)")

@@ -8,6 +8,7 @@ pub mod arrays;
 pub mod batches;
 mod corpus;
 mod fuzz;
+pub mod measured;
 mod process;
 mod same;
 pub mod schemas;

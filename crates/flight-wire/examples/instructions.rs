@@ -1,29 +1,17 @@
 //! One step of the data plane again and again, for `tests/instructions.sh` to count what it costs.
 //!
-//! `instructions SCENARIO TIMES`. The script runs it twice with different `TIMES` and divides the
-//! difference, so that what comes before and after the loop does not count. Without arguments it
-//! lists the scenarios. Sources are made without randomness, so that every run counts the same.
-
-#![allow(clippy::print_stdout, reason = "the list of scenarios is its answer")]
+//! `instructions SCENARIO TIMES`; without arguments it lists the scenarios.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray,
-};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use bytes::{Buf as _, Bytes};
+use flight_testkit::measured::{self, Scenario, small, taxi};
 use flight_wire::{
     BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame, MessageReader, Received,
 };
-
-struct Scenario {
-    name: &'static str,
-    /// Runs it so many times.
-    run: fn(usize),
-}
 
 const SCENARIOS: [Scenario; 7] = [
     Scenario { name: "encode-small", run: |times| encode(&small(), times) },
@@ -36,16 +24,7 @@ const SCENARIOS: [Scenario; 7] = [
 ];
 
 fn main() -> Result<(), String> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, times] = arguments.as_slice() else {
-        SCENARIOS.iter().for_each(|scenario| println!("{}", scenario.name));
-        return Ok(());
-    };
-    let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name);
-    let scenario = scenario.ok_or_else(|| format!("there is no scenario {name:?}"))?;
-    let times = times.parse().map_err(|_| format!("{times:?} is no number of times"))?;
-    (scenario.run)(times);
-    Ok(())
+    measured::run(&SCENARIOS)
 }
 
 /// Batch to framed messages.
@@ -103,32 +82,6 @@ fn read(reader: &mut MessageReader, decoder: &mut BatchDecoder, wire: &Bytes) {
             }
         }
     }
-}
-
-/// 4096 rows of 4 integers: 128 KiB.
-fn small() -> RecordBatch {
-    let column = |seed: i64| Arc::new(Int64Array::from_iter_values((0..4096).map(|n| n * seed)));
-    let columns = (1..=4).map(|seed| (format!("c{seed}"), column(seed) as ArrayRef));
-    RecordBatch::try_from_iter(columns).expect("columns of one length")
-}
-
-/// 32 768 rows of 20 columns as trips of a taxi have them: about 5 MB.
-fn taxi() -> RecordBatch {
-    const ROWS: i64 = 32_768;
-    let whole: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|n| n % 7)));
-    let times = (0..ROWS).map(|n| 1_700_000_000_000_000 + n * 1_000_003);
-    let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from_iter_values(times));
-    let fare = (0..ROWS).map(|n| (n % 10 > 0).then_some(n as f64 / 8.0));
-    let fare: ArrayRef = Arc::new(Float64Array::from_iter(fare));
-    let flag = (0..ROWS).map(|n| if n % 3 == 0 { "N" } else { "Y" });
-    let flag: ArrayRef = Arc::new(StringArray::from_iter_values(flag));
-    let zone = (0..ROWS).map(|n| format!("zone {}", n % 263));
-    let zone: ArrayRef = Arc::new(StringArray::from_iter_values(zone));
-    let kinds = [(&whole, 5), (&times, 2), (&fare, 11), (&flag, 1), (&zone, 1)];
-    let columns = kinds.into_iter().flat_map(|(column, count)| vec![Arc::clone(column); count]);
-    let named = columns.enumerate().map(|(index, column)| (format!("c{index}"), column));
-    RecordBatch::try_from_iter_with_nullable(named.map(|(name, c)| (name, c, true)))
-        .expect("columns of one length")
 }
 
 /// 4096 rows of keys into a dictionary of 300 texts, which is sent once.
