@@ -40,8 +40,10 @@ run "interop with large inputs (over 2 GiB in one batch, in one column)" \
 # libFuzzer needs a nightly compiler and cargo-fuzz; what it would run is replayed and mutated above.
 if cargo +nightly fuzz --version > /dev/null 2>&1; then
     for target in guard message_reader http2_frames http2_session; do
-        run "libFuzzer, $target" \
-            env -C fuzz cargo +nightly fuzz run "$target" -- -max_total_time=300 -rss_limit_mb=1024
+        # What it finds on its way lies beside the seeds, which are the ordinary tests'.
+        mkdir -p "target/fuzz-corpus/$target"
+        run "libFuzzer, $target" env -C fuzz cargo +nightly fuzz run "$target" \
+            "../target/fuzz-corpus/$target" "corpus/$target" -- -max_total_time=300 -rss_limit_mb=1024
     done
 else
     echo "libFuzzer did not run: no nightly toolchain with cargo-fuzz" | tee -a "$out"

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_flight::FlightDescriptor;
 use arrow_flight::decode::FlightRecordBatchStream;
+use arrow_flight::encode::{DictionaryHandling, FlightDataEncoderBuilder};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -30,7 +31,10 @@ fn kinds() -> Vec<(&'static str, SchemaRef, Vec<RecordBatch>)> {
     let mut rng = rng(9);
     let of = |fields: Vec<Field>| Arc::new(Schema::new(fields));
     let plain = of(schemas::flat_fields());
-    let nested = of(schemas::nested_fields());
+    let (views, nested) = schemas::nested_fields()
+        .into_iter()
+        .partition(|field| is_any(field.data_type(), &|data_type| is_list_view(data_type)));
+    let (views, nested): (SchemaRef, SchemaRef) = (of(views), of(nested));
     let dictionaries = of(schemas::dictionary_fields());
     let runs = of(schemas::run_end_fields());
     let numbers = of(vec![Field::new("n", DataType::Int64, true)]);
@@ -41,6 +45,7 @@ fn kinds() -> Vec<(&'static str, SchemaRef, Vec<RecordBatch>)> {
         ("empty", Arc::clone(&plain), batches::stream_of(&mut rng, &plain, &[0, 0])),
         ("sliced", plain, vec![whole.slice(3, 100), whole.slice(103, 397)]),
         ("nested", Arc::clone(&nested), batches::stream_of(&mut rng, &nested, &[200, 50])),
+        ("list-views", Arc::clone(&views), batches::stream_of(&mut rng, &views, &[200, 50])),
         ("runs", Arc::clone(&runs), batches::stream_of(&mut rng, &runs, &[200, 50])),
         (
             "dictionary",
@@ -48,6 +53,25 @@ fn kinds() -> Vec<(&'static str, SchemaRef, Vec<RecordBatch>)> {
             batches::stream_of(&mut rng, &dictionaries, &[200, 50]),
         ),
     ]
+}
+
+fn is_list_view(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::ListView(_) | DataType::LargeListView(_))
+}
+
+/// Whether `is` holds for a type, or for one within it, values of dictionaries included.
+fn is_any(data_type: &DataType, is: &dyn Fn(&DataType) -> bool) -> bool {
+    if is(data_type) {
+        return true;
+    }
+    match data_type {
+        DataType::Dictionary(_, values) => is_any(values, is),
+        _ => {
+            let column = Schema::new(vec![Field::new("column", data_type.clone(), true)]);
+            let within = column.flattened_fields();
+            within.iter().skip(1).any(|field| is(field.data_type()))
+        }
+    }
 }
 
 /// Writes the batches as Feather, plain and compressed, and as a stream.
@@ -179,7 +203,7 @@ async fn check_reads(served: &Served, forms: &[&str], secure: bool) {
                 let dataset = format!("{name}-{form}");
                 for (command, rows, last) in commands(&dataset, schema.fields().len()) {
                     // arrow-flight 60.1 reads no list views.
-                    if reader == Reader::ArrowFlight && name == "nested" {
+                    if reader == Reader::ArrowFlight && name == "list-views" {
                         continue;
                     }
                     let got = read(&mut client, reader, &command).await;
@@ -224,25 +248,61 @@ async fn uploads_arrive_equal() {
     }
 }
 
+/// Uploads as arrow-flight's encoder frames them.
+async fn put_by_arrow_flight(client: &Client, command: String, sent: Vec<RecordBatch>) {
+    let schema = sent[0].schema();
+    let encoded = FlightDataEncoderBuilder::new()
+        .with_schema(schema)
+        .with_dictionary_handling(DictionaryHandling::Resend)
+        .with_flight_descriptor(Some(FlightDescriptor::new_cmd(command)))
+        .build(futures_util::stream::iter(sent.into_iter().map(Ok)))
+        .map(|data| data.unwrap());
+    let mut calls = FlightServiceClient::new(client.connection().clone());
+    let mut results = calls.do_put(encoded).await.unwrap().into_inner();
+    while results.message().await.unwrap().is_some() {}
+}
+
+#[tokio::test]
+async fn uploads_of_arrow_flight_arrive_equal() {
+    let served = Served::start(&[]);
+    for secure in [false, true] {
+        let client = served.client(secure, Transport::Hyper).await;
+        for (name, _, sent) in kinds() {
+            let command = format!(r#"{{"dataset":"{name}-sent","mode":"replace"}}"#);
+            // arrow-flight 60.1 writes no list views; ours take their place.
+            match name {
+                "list-views" => drop(client.put(&command, &sent).await.unwrap()),
+                _ => put_by_arrow_flight(&client, command, sent).await,
+            }
+        }
+        check_reads(&served, &["sent"], secure).await;
+    }
+}
+
 #[tokio::test]
 async fn parquet_arrives_equal() {
     let served = Served::start(&[]);
-    let kept = ["small", "large", "empty", "sliced"];
     let client = served.client(false, Transport::Own).await;
     // Columns that Parquet refuses are left out.
     let stored = |schema: &SchemaRef| -> Vec<usize> {
-        let held = |field: &&Field| {
-            !matches!(
-                field.data_type(),
-                DataType::Interval(arrow_schema::IntervalUnit::MonthDayNano)
-                    | DataType::Decimal256(_, i8::MIN..0)
-            )
+        let refused = |data_type: &DataType| match data_type {
+            DataType::Interval(arrow_schema::IntervalUnit::MonthDayNano)
+            | DataType::Decimal256(_, i8::MIN..0)
+            | DataType::Union(..)
+            | DataType::RunEndEncoded(..) => true,
+            DataType::Dictionary(_, values) => values.is_nested(),
+            _ => false,
         };
         let fields = schema.fields().iter().enumerate();
-        fields.filter(|(_, field)| held(&field.as_ref())).map(|(index, _)| index).collect()
+        let fields = fields.filter(|(_, field)| !is_any(field.data_type(), &refused));
+        fields.map(|(index, _)| index).collect()
     };
-    for (name, schema, sent) in kinds().into_iter().filter(|(name, ..)| kept.contains(name)) {
+    for (name, schema, sent) in kinds() {
         let columns = stored(&schema);
+        if columns.is_empty() {
+            assert_eq!(name, "runs");
+            continue;
+        }
         let sent: Vec<_> = sent.iter().map(|batch| batch.project(&columns).unwrap()).collect();
         let put = format!(r#"{{"dataset":"{name}-rows","format":"parquet"}}"#);
         client.put(&put, &sent).await.unwrap();
