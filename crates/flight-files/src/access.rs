@@ -14,17 +14,22 @@
 //! and a rewrite that sets the time back and gives up a name between two looks.
 
 use std::fs::{File, Metadata};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arrow_buffer::Buffer;
 use flight_wire::{BufferPool, PooledBuffer};
+use rustix::fs::fstatfs;
+use rustix::io::{ReadWriteFlags, preadv2};
 
 use crate::error::FileError;
 use crate::limits::{CHANGE_LOOKS, READ_BYTES_KEPT};
 use crate::map::Mapping;
+
+/// `f_type` of tmpfs (statfs(2)).
+const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
 
 /// Memory that blocks are read into.
 static POOL: LazyLock<BufferPool> = LazyLock::new(|| BufferPool::new(READ_BYTES_KEPT));
@@ -36,6 +41,9 @@ pub(crate) struct FileAccess {
     bytes: u64,
     modified_ns: i128,
     last_seen: Mutex<Inode>,
+    /// Whether its file system keeps all files in memory. Reading never waits then, and need not be
+    /// asked not to, which tmpfs refuses.
+    in_memory: bool,
     /// The file in memory, and the same bytes to be sliced.
     mapped: OnceLock<(Mapping, Buffer)>,
 }
@@ -64,7 +72,8 @@ impl FileAccess {
         }
         let last_seen = Mutex::new(Inode::of(&metadata));
         let (bytes, modified_ns) = (metadata.len(), modified_ns(&metadata));
-        Ok(Self { file, bytes, modified_ns, last_seen, mapped: OnceLock::new() })
+        let in_memory = fstatfs(&file).is_ok_and(|system| system.f_type == TMPFS_MAGIC);
+        Ok(Self { file, bytes, modified_ns, last_seen, in_memory, mapped: OnceLock::new() })
     }
 
     /// The size when the file was opened.
@@ -133,6 +142,24 @@ impl FileAccess {
         let mut memory = memory(length)?;
         self.file.read_exact_at(memory.as_mut_slice(), offset).map_err(gone)?;
         Ok(memory.freeze())
+    }
+
+    /// The same if it is in memory already; `None` if the disk has to be waited for.
+    pub(crate) fn read_resident(
+        &self,
+        offset: u64,
+        length: u64,
+    ) -> Result<Option<Buffer>, FileError> {
+        if self.in_memory || self.is_mapped() {
+            return self.read_unwatched(offset, length).map(Some);
+        }
+        let mut memory = memory(self.check_range(offset, length)?)?;
+        let mut slices = [IoSliceMut::new(memory.as_mut_slice())];
+        match preadv2(&self.file, &mut slices, offset, ReadWriteFlags::NOWAIT) {
+            Ok(read) if read as u64 == length => Ok(Some(memory.freeze())),
+            // What is wrong is found when the rest is waited for.
+            Ok(_) | Err(_) => Ok(None),
+        }
     }
 
     /// Maps the file from now on. Only for one that nobody truncates or overwrites in place.
@@ -242,6 +269,26 @@ mod tests {
         assert!(access.check_unchanged().is_ok());
         file.as_file().set_modified(SystemTime::UNIX_EPOCH).unwrap();
         assert!(matches!(access.read(0, 2), Err(FileError::Changed)));
+    }
+
+    #[test]
+    fn what_is_in_memory_is_read_at_once_and_the_rest_left_alone() {
+        let content: Vec<u8> = (0..1 << 20).map(|byte: u32| (byte % 251) as u8).collect();
+        let (file, access) = open(&content);
+        let resident = |access: &FileAccess| access.read_resident(5, 900_000).unwrap();
+        assert_eq!(resident(&access).unwrap().as_slice(), &content[5..900_005]);
+        assert!(access.read_resident(5, 2 << 20).is_err(), "past the end");
+        // As far as the system follows the advice.
+        file.as_file().sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        if let Some(bytes) = resident(&access) {
+            assert_eq!(bytes.as_slice(), &content[5..900_005]);
+        }
+        assert_eq!(access.bytes_of(5, 900_000).unwrap().as_slice(), &content[5..900_005]);
+        assert!(resident(&access).is_some(), "read a moment ago");
+        file.as_file().set_len(1 << 10).unwrap();
+        assert!(resident(&access).is_none(), "waiting for it finds what is wrong");
+        assert!(matches!(access.bytes_of(5, 900_000), Err(FileError::Changed)));
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl DatasetFile {
         let access = Arc::clone(&self.access);
         let source = match &self.content {
             Content::Ipc(index) => {
-                let scan = IpcScan::new(access, Arc::clone(index), columns, &schema, rows)?;
+                let scan = IpcScan::new(access, Arc::clone(index), columns, &schema, rows);
                 Source::Ipc(Box::new(scan))
             }
             Content::Parquet(file) => {
@@ -205,7 +205,7 @@ impl DatasetFile {
         let rows = scan.rows.start.min(end)..end;
         let (access, index) = (Arc::clone(&self.access), Arc::clone(index));
         let columns = scan.columns;
-        let scan = IpcScan::new(access, index, columns.clone(), &schema, rows)?;
+        let scan = IpcScan::new(access, index, columns.clone(), &schema, rows);
         let pieces = IpcPieces::new(scan, Arc::clone(&schema), columns, options);
         Ok(PieceReader { schema, source: Pieces::Ipc(Box::new(pieces)), failed: false })
     }

@@ -11,7 +11,7 @@ pub const CHECKED_WORDS_MAX: usize = 4 << 20;
 pub const READ_BYTES_KEPT: usize = 32 << 20;
 /// Bytes of a body that are read from a file at once while they are sent: they and what carries them
 /// to the socket stay in a core's second-level cache.
-pub const BODY_PART_BYTES: u64 = 512 << 10;
+pub const BODY_PART_BYTES: u64 = 384 << 10;
 /// Bytes written to a file at once.
 pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in

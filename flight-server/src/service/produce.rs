@@ -100,6 +100,21 @@ impl Frames {
         Ok((frame.bytes() > 0).then_some(frame))
     }
 
+    /// The next part of a message that was begun, if it is in memory: then no thread that may block
+    /// has to be asked for it.
+    fn next_resident(&mut self) -> Result<Option<Frame>, Status> {
+        let Some(stored) = &mut self.begun else { return Ok(None) };
+        let part = stored.next_resident_part().map_err(|error| (self.explain)(&error))?;
+        let Some(part) = part else { return Ok(None) };
+        if stored.is_over() {
+            self.begun = None;
+        }
+        self.counted = (0, 0);
+        let mut frame = Frame::default();
+        frame.add_part(part);
+        Ok(Some(frame))
+    }
+
     fn add(&mut self, frame: &mut Frame, message: Message) {
         self.count(message.kind);
         let metadata = if self.checksum {
@@ -152,14 +167,20 @@ pub(super) async fn send(
                 return;
             }
         };
-        let made = tokio::task::spawn_blocking(move || {
-            let made = frames.next();
-            (frames, made)
-        });
-        let Ok((kept, made)) = made.await else {
-            break Status::internal("the server failed on this call");
+        let made = match frames.next_resident() {
+            Ok(None) => {
+                let made = tokio::task::spawn_blocking(move || {
+                    let made = frames.next();
+                    (frames, made)
+                });
+                let Ok((kept, made)) = made.await else {
+                    break Status::internal("the server failed on this call");
+                };
+                frames = kept;
+                made
+            }
+            made => made,
         };
-        frames = kept;
         let mut frame = match made {
             Ok(Some(frame)) => frame,
             Ok(None) => break Status::ok(""),

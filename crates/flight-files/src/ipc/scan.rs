@@ -18,7 +18,8 @@ use crate::error::FileError;
 pub(crate) struct IpcScan {
     pub(super) access: Arc<FileAccess>,
     pub(super) index: Arc<Index>,
-    decoder: BatchDecoder,
+    /// Made when something has to be decoded, which takes longer than sending a small batch.
+    decoder: Option<BatchDecoder>,
     pub(super) columns: Option<Vec<usize>>,
     /// The next entry to look at, and the first that no asked row needs.
     pub(super) entries: Range<usize>,
@@ -36,15 +37,11 @@ impl IpcScan {
         columns: Option<Vec<usize>>,
         projected: &Schema,
         rows: Range<u64>,
-    ) -> Result<Self, FileError> {
-        let mut decoder = index.decoder()?;
-        if let Some(columns) = &columns {
-            decoder = decoder.with_projection(columns.clone());
-        }
+    ) -> Self {
         let dictionaries = has_dictionaries(projected);
         let needed = |entry: &Entry| entry.rows_in(&rows).is_some();
         let end = index.entries.iter().rposition(needed).map_or(0, |last| last + 1);
-        Ok(Self { access, index, decoder, columns, entries: 0..end, rows, dictionaries })
+        Self { access, index, decoder: None, columns, entries: 0..end, rows, dictionaries }
     }
 
     /// The asked rows of the next batch that has any. After an error there is none.
@@ -94,15 +91,28 @@ impl IpcScan {
 
     /// Decodes a message of the file, validation on.
     pub(super) fn decode(&mut self, header: &[u8], body: &Buffer) -> Result<Decoded, FileError> {
-        self.decoder.decode(header, body).map_err(|error| {
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            none => none.insert(decoder(&self.index, self.columns.as_ref())?),
+        };
+        decoder.decode(header, body).map_err(|error| {
             let all = 0..self.index.schema.fields().len();
             let columns = self.columns.clone().unwrap_or_else(|| all.collect());
-            let index = Arc::clone(&self.index);
+            let index = &self.index;
             // The decoder that has the dictionaries. The scan ends here and needs it no more.
-            let make = || Ok(std::mem::replace(&mut self.decoder, index.decoder()?));
+            let make = || self.decoder.take().map_or_else(|| index.decoder(), Ok);
             fault(&index.schema, error, header, body, columns, make)
         })
     }
+}
+
+/// A decoder of these columns, without dictionaries yet.
+fn decoder(index: &Index, columns: Option<&Vec<usize>>) -> Result<BatchDecoder, FileError> {
+    let decoder = index.decoder()?;
+    Ok(match columns {
+        Some(columns) => decoder.with_projection(columns.clone()),
+        None => decoder,
+    })
 }
 
 /// The error of a message that a decoder refused, with the column of `schema` that is at fault.

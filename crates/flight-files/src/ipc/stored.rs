@@ -47,13 +47,22 @@ impl StoredMessage {
     }
 
     /// The next bytes of the body, [`BODY_PART_BYTES`] of them if there are as many; none at the
-    /// end.
+    /// end. Blocks on the disk.
     ///
     /// # Errors
     ///
     /// When the file cannot be read, or is no longer what it was.
     pub fn next_part(&mut self) -> Result<Vec<Buffer>, FileError> {
         self.read(BODY_PART_BYTES)
+    }
+
+    /// The same if all of it is in memory; `None` if the disk has to be waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`next_part`](Self::next_part).
+    pub fn next_resident_part(&mut self) -> Result<Option<Vec<Buffer>>, FileError> {
+        self.read_by(BODY_PART_BYTES, FileAccess::read_resident)
     }
 
     /// Whether all of the body was given.
@@ -82,26 +91,44 @@ impl StoredMessage {
     }
 
     fn read(&mut self, bytes_max: u64) -> Result<Vec<Buffer>, FileError> {
-        let (mut part, mut room, mut read) = (Vec::new(), bytes_max, false);
-        while room > 0 {
+        let read =
+            |access: &FileAccess, offset, length| access.read_unwatched(offset, length).map(Some);
+        Ok(self.read_by(bytes_max, read)?.unwrap_or_default())
+    }
+
+    /// Reads up to `bytes_max` bytes; what was read of them is kept when one read gives `None`.
+    fn read_by(
+        &mut self,
+        bytes_max: u64,
+        read: impl Fn(&FileAccess, u64, u64) -> Result<Option<Buffer>, FileError>,
+    ) -> Result<Option<Vec<Buffer>>, FileError> {
+        let (mut part, mut room, mut whole) = (Vec::new(), bytes_max, true);
+        while room > 0 && whole {
             let Some(segment) = self.segments.pop_front() else { break };
             let (now, later) = segment.split_at(room);
-            room -= now.bytes();
-            part.push(match now {
-                Segment::Memory(buffer) => buffer,
-                Segment::Stored(range) => {
-                    read = true;
-                    self.access.read_unwatched(range.start, range.end - range.start)?
-                }
-            });
             if let Some(later) = later {
                 self.segments.push_front(later);
             }
+            room -= now.bytes();
+            match now {
+                Segment::Memory(buffer) => part.push(buffer),
+                Segment::Stored(range) => {
+                    match read(&self.access, range.start, range.end - range.start)? {
+                        Some(buffer) => part.push(buffer),
+                        None => {
+                            self.segments.push_front(Segment::Stored(range));
+                            whole = false;
+                        }
+                    }
+                }
+            }
         }
-        if read {
-            self.access.check_unchanged()?;
+        self.access.check_unchanged()?;
+        if whole {
+            return Ok(Some(part));
         }
-        Ok(part)
+        part.into_iter().rev().for_each(|read| self.segments.push_front(Segment::Memory(read)));
+        Ok(None)
     }
 }
 

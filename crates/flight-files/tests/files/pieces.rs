@@ -42,8 +42,12 @@ fn file_of(schema: &SchemaRef, sent: &[RecordBatch], codec: Option<CompressionTy
 fn part_by_part(mut message: StoredMessage) -> Result<Message, FileError> {
     let mut body = Vec::new();
     loop {
-        let part = message.next_part()?;
+        let part = match message.next_resident_part()? {
+            Some(part) => part,
+            None => message.next_part()?,
+        };
         if part.is_empty() {
+            assert!(message.is_over());
             let StoredMessage { kind, header, body_bytes, .. } = message;
             return Ok(Message { kind, header, body, body_bytes });
         }

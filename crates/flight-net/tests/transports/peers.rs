@@ -309,7 +309,7 @@ async fn a_refusal_is_heard_though_the_server_hung_up_on_the_upload() {
         };
         tokio::join!(sending, answer).1
     };
-    let both = async { tokio::join!(server, uploading).1 };
+    let both = Box::pin(async { tokio::join!(server, uploading).1 });
     let status = tokio::time::timeout(HANG, both).await.expect("it hangs");
     assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "no such mode"));
 }

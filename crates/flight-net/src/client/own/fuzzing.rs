@@ -71,20 +71,28 @@ const PIECE_BYTES: usize = 100;
 /// The events of `data` in pieces, runs of DATA payload joined, and the error that ended them.
 fn events(data: &[u8], piece: usize) -> (Vec<Event>, Option<FrameError>) {
     let mut decoder = FrameDecoder::new(1 << 14);
-    let mut events: Vec<Event> = Vec::new();
+    let (mut events, mut payload) = (Vec::new(), Vec::new());
     for part in data.chunks(piece) {
         let mut input = Bytes::copy_from_slice(part);
         loop {
-            match decoder.next(&mut input) {
-                Ok(Some(Event::Data(bytes))) => match events.last_mut() {
-                    Some(Event::Data(before)) => *before = [&before[..], &bytes].concat().into(),
-                    _ => events.push(Event::Data(bytes)),
-                },
+            let next = decoder.next(&mut input);
+            if let Ok(Some(Event::Data(bytes))) = &next {
+                payload.extend_from_slice(bytes);
+                continue;
+            }
+            let over = !matches!(next, Ok(None));
+            if over && !payload.is_empty() {
+                events.push(Event::Data(std::mem::take(&mut payload).into()));
+            }
+            match next {
                 Ok(Some(event)) => events.push(event),
                 Ok(None) => break,
                 Err(error) => return (events, Some(error)),
             }
         }
+    }
+    if !payload.is_empty() {
+        events.push(Event::Data(payload.into()));
     }
     (events, None)
 }

@@ -1,8 +1,13 @@
-//! What the machine can do at all, measured on one core: copying memory and sealing records.
+//! What the machine can do at all, measured on one core: copying memory, reading and writing files
+//! where the measured ones lie, and sealing records.
 //!
 //! With raw TCP, which is an arm of its own, these bound every row.
 
+use std::fs::File;
 use std::hint::black_box;
+use std::io::Write as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -16,21 +21,27 @@ use crate::statistics::{Median, median};
 /// Plaintext of a TLS record (RFC 8446, 5.1).
 const RECORD_BYTES: usize = 16 << 10;
 const REPEATS: usize = 5;
+/// Bytes read at once, which stay in a second-level cache.
+const READ_BYTES: usize = 384 << 10;
 
 /// Bytes a second; a line of JSON between the process that measures and the one that reports.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Limits {
     pub(crate) memcpy: Median,
+    /// From a file into memory that is used again and again.
+    pub(crate) read: Median,
+    /// Into a new file, which is removed.
+    pub(crate) write: Median,
     pub(crate) seal: Median,
     pub(crate) open: Median,
 }
 
-/// Measures for about `seconds` each, where this process runs.
+/// Measures for about `seconds` each, where this process runs, with files in `folder`.
 ///
 /// # Errors
 ///
 /// The working set or the key cannot be made.
-pub(crate) fn measure(seconds: f64) -> Result<Limits> {
+pub(crate) fn measure(seconds: f64, folder: &Path) -> Result<Limits> {
     let bodies = WorkingSet::generate(SetName::Taxi).bodies()?;
     let largest = bodies.iter().map(bytes::Bytes::len).max().unwrap_or(0);
     // Two batches' worth of memory in turn, as a receiver recycles it.
@@ -66,21 +77,40 @@ pub(crate) fn measure(seconds: f64) -> Result<Limits> {
         let opened = key.open_in_place(nonce(), Aad::empty(), &mut buffer);
         usize::from(black_box(opened).is_ok()) * RECORD_BYTES
     };
+    let (mut offset, mut part) = (0, vec![0u8; READ_BYTES]);
+    let file = filled(&bodies, folder)?;
+    let read = || {
+        let count = file.read_at(&mut part, offset).unwrap_or(0);
+        offset = if count < READ_BYTES { 0 } else { offset + count as u64 };
+        black_box(&part);
+        count
+    };
+    let write =
+        || filled(&bodies, folder).map_or(0, |_| bodies.iter().map(bytes::Bytes::len).sum());
     Ok(Limits {
-        memcpy: rate(seconds, copy)?,
-        seal: rate(seconds, seal)?,
-        open: rate(seconds, open)?,
+        memcpy: rate(seconds, 16, copy)?,
+        read: rate(seconds, 16, read)?,
+        write: rate(seconds, 1, write)?,
+        seal: rate(seconds, 16, seal)?,
+        open: rate(seconds, 16, open)?,
     })
 }
 
-/// Does `step` for `seconds` in all; the median of a few rates of the bytes that it says it did.
-fn rate(seconds: f64, mut step: impl FnMut() -> usize) -> Result<Median> {
+/// A file of all bodies, which goes with its handle.
+fn filled(bodies: &[bytes::Bytes], folder: &Path) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile_in(folder)?;
+    bodies.iter().try_for_each(|body| file.write_all(body))?;
+    Ok(file)
+}
+
+/// Does `step` for `seconds` in all, `steps` of them between two looks at the clock; the median of a few rates of the bytes that it says it did.
+fn rate(seconds: f64, steps: usize, mut step: impl FnMut() -> usize) -> Result<Median> {
     let each = Duration::from_secs_f64(seconds / REPEATS as f64);
     let mut one = || {
         let started = Instant::now();
         let mut bytes = 0;
         while started.elapsed() < each {
-            bytes += (0..16).map(|_| step()).sum::<usize>();
+            bytes += (0..steps).map(|_| step()).sum::<usize>();
         }
         bytes as f64 / started.elapsed().as_secs_f64()
     };

@@ -90,7 +90,7 @@ fn start(args: Args) -> Result<()> {
     }
     let mut out = std::io::stdout().lock();
     if args.limits {
-        let limits = serde_json::to_string(&bound::measure(args.seconds)?)?;
+        let limits = serde_json::to_string(&bound::measure(args.seconds, &stage::folder())?)?;
         return writeln!(out, "{limits}").context("cannot write to stdout");
     }
     let rows = chosen(&args.rows)?;

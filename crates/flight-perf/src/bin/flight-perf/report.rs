@@ -159,6 +159,9 @@ impl Report {
         line(out, "| of one core | measured |");
         line(out, "|---|---|");
         line(out, &format!("| memcpy of batches, m | {} |", gigabytes(&limits.memcpy)));
+        let [read, write] = [&limits.read, &limits.write].map(gigabytes);
+        line(out, &format!("| the same read from a file on tmpfs, r | {read} |"));
+        line(out, &format!("| the same written to a new file there, removed again, t | {write} |"));
         line(out, &format!("| AES-128-GCM seal, 16 KiB, s | {} |", gigabytes(&limits.seal)));
         let open = gigabytes(&limits.open);
         line(out, &format!("| the same opened, copied into place before, o | {open} |"));
@@ -173,19 +176,19 @@ impl Report {
         );
         line(out, "| row | at most | MB/s | measured | share |");
         line(out, "|---|---|---|---|---|");
-        let (w, m) = (wire.value, limits.memcpy.value);
-        let sealed = 1.0 / (1.0 / w + 1.0 / limits.seal.value.min(limits.open.value));
-        let copied = 1.0 / (1.0 / w + 1.0 / m);
+        let w = wire.value;
+        let with = |other: f64| 1.0 / (1.0 / w + 1.0 / other);
+        let sealed = with(limits.seal.value.min(limits.open.value));
         let local = |id| {
             let arm = ARMS.iter().find(|arm| arm.id == id);
-            arm.and_then(|arm| self.rate(arm)).map_or(w, |rate| 1.0 / (1.0 / rate.value + 1.0 / w))
+            arm.and_then(|arm| self.rate(arm)).map_or(w, |rate| with(rate.value))
         };
         let decoded = "1 / (1/l + 1/w), l the local read: one core decodes and sends";
         for (id, formula, bound) in [
             ("get-mapped", "w", w),
-            ("get-read", "1 / (1/w + 1/m): one copy more", copied),
+            ("get-read", "1 / (1/w + 1/r)", with(limits.read.value)),
             ("put", "w", w),
-            ("store", "1 / (1/w + 1/m): one copy more", copied),
+            ("store", "1 / (1/w + 1/t)", with(limits.write.value)),
             ("tls", "1 / (1/w + 1/min(s, o))", sealed),
             ("tls-put", "1 / (1/w + 1/min(s, o))", sealed),
             ("zstd", decoded, local("zstd-local")),

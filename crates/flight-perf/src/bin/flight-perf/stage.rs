@@ -70,6 +70,13 @@ impl Programs {
     }
 }
 
+/// Where files lie: on tmpfs, where they are read and written at the speed of memory, or else where
+/// temporary ones do.
+pub(crate) fn folder() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
+}
+
 impl Stage {
     /// Writes the data and the certificates.
     pub(crate) async fn set_up(programs: Programs, scheduling: Scheduling) -> Result<Self> {
@@ -83,11 +90,8 @@ impl Stage {
                 );
             }
         }
-        // Files are read and written at the speed of memory, as the table wants.
-        let memory = Path::new("/dev/shm");
         let mut builder = tempfile::Builder::new();
-        builder.prefix("flight-perf-");
-        let folder = if memory.is_dir() { builder.tempdir_in(memory) } else { builder.tempdir() };
+        let folder = builder.prefix("flight-perf-").tempdir_in(folder());
         let folder = folder.context("cannot make a temporary folder")?;
         for name in ["data", "stored"] {
             std::fs::create_dir(folder.path().join(name))?;
