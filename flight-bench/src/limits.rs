@@ -54,6 +54,8 @@ pub(crate) const ACK_PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A run that has a fixed amount to move fails when nothing moved for so long; a commit may take
 /// a while.
 pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(300);
+/// Uploads that were sent whole when the run ended are waited for this long.
+pub(crate) const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A call outside the measured part: planning, deleting, probing.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// A child server prints its ready line this soon.

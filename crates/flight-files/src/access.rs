@@ -140,26 +140,27 @@ impl FileAccess {
             return Ok(bytes.slice_with_length(offset, length));
         }
         let mut memory = memory(length)?;
-        self.file.read_exact_at(memory.as_mut_slice(), offset).map_err(gone)?;
+        self.fill(memory.as_mut_slice(), offset)?;
         Ok(memory.freeze())
     }
 
-    /// The same if it is in memory already; `None` if the disk has to be waited for.
-    pub(crate) fn read_resident(
-        &self,
-        offset: u64,
-        length: u64,
-    ) -> Result<Option<Buffer>, FileError> {
-        if self.in_memory || self.is_mapped() {
-            return self.read_unwatched(offset, length).map(Some);
+    /// Reads into memory that is there, for callers that check as well.
+    pub(crate) fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<(), FileError> {
+        self.check_range(offset, bytes.len() as u64)?;
+        self.file.read_exact_at(bytes, offset).map_err(gone)
+    }
+
+    /// The same if the bytes are in memory already; `false` if the disk has to be waited for.
+    pub(crate) fn fill_resident(&self, bytes: &mut [u8], offset: u64) -> Result<bool, FileError> {
+        if self.in_memory {
+            return self.fill(bytes, offset).map(|()| true);
         }
-        let mut memory = memory(self.check_range(offset, length)?)?;
-        let mut slices = [IoSliceMut::new(memory.as_mut_slice())];
-        match preadv2(&self.file, &mut slices, offset, ReadWriteFlags::NOWAIT) {
-            Ok(read) if read as u64 == length => Ok(Some(memory.freeze())),
-            // What is wrong is found when the rest is waited for.
-            Ok(_) | Err(_) => Ok(None),
-        }
+        self.check_range(offset, bytes.len() as u64)?;
+        let length = bytes.len();
+        let read =
+            preadv2(&self.file, &mut [IoSliceMut::new(bytes)], offset, ReadWriteFlags::NOWAIT);
+        // What is wrong is found when the rest is waited for.
+        Ok(read == Ok(length))
     }
 
     /// Maps the file from now on. Only for one that nobody truncates or overwrites in place.
@@ -275,20 +276,24 @@ mod tests {
     fn what_is_in_memory_is_read_at_once_and_the_rest_left_alone() {
         let content: Vec<u8> = (0..1 << 20).map(|byte: u32| (byte % 251) as u8).collect();
         let (file, access) = open(&content);
-        let resident = |access: &FileAccess| access.read_resident(5, 900_000).unwrap();
-        assert_eq!(resident(&access).unwrap().as_slice(), &content[5..900_005]);
-        assert!(access.read_resident(5, 2 << 20).is_err(), "past the end");
+        let mut bytes = vec![0; 900_000];
+        assert!(access.fill_resident(&mut bytes, 5).unwrap());
+        assert_eq!(bytes, &content[5..900_005]);
+        assert!(access.fill_resident(&mut bytes, 200_000).is_err(), "past the end");
         // As far as the system follows the advice.
         file.as_file().sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        if let Some(bytes) = resident(&access) {
-            assert_eq!(bytes.as_slice(), &content[5..900_005]);
+        bytes.fill(0);
+        if access.fill_resident(&mut bytes, 5).unwrap() {
+            assert_eq!(bytes, &content[5..900_005]);
         }
-        assert_eq!(access.bytes_of(5, 900_000).unwrap().as_slice(), &content[5..900_005]);
-        assert!(resident(&access).is_some(), "read a moment ago");
+        access.fill(&mut bytes, 5).unwrap();
+        assert_eq!(bytes, &content[5..900_005]);
+        assert!(access.fill_resident(&mut bytes, 5).unwrap(), "read a moment ago");
         file.as_file().set_len(1 << 10).unwrap();
-        assert!(resident(&access).is_none(), "waiting for it finds what is wrong");
-        assert!(matches!(access.bytes_of(5, 900_000), Err(FileError::Changed)));
+        let gone = access.fill_resident(&mut bytes, 5);
+        assert!(matches!(gone, Ok(false) | Err(FileError::Changed)), "{gone:?}");
+        assert!(matches!(access.fill(&mut bytes, 5), Err(FileError::Changed)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub const CHANGE_LOOKS: u64 = 6;
 /// Words of 64 columns or blocks of which it is noted, for each open file, that they were decoded.
 pub const CHECKED_WORDS_MAX: usize = 4 << 20;
 /// Bytes of memory that is kept for the next blocks to be read into.
-pub const READ_BYTES_KEPT: usize = 32 << 20;
+pub const READ_BYTES_KEPT: usize = 8 << 20;
 /// Bytes of a body that are read from a file at once while they are sent: they and what carries them
 /// to the socket stay in a core's second-level cache.
 pub const BODY_PART_BYTES: u64 = 384 << 10;

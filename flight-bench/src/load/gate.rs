@@ -119,6 +119,10 @@ impl Gate {
         let _ = phase.wait_for(|phase| *phase == Phase::Over).await;
     }
 
+    pub(super) fn is_over(&self) -> bool {
+        *self.phase.borrow() == Phase::Over
+    }
+
     pub(super) fn opened(&self) -> Option<Instant> {
         self.span.get().map(|span| span.opens)
     }

@@ -12,6 +12,7 @@ use super::gate::Gate;
 use super::link::Link;
 use super::stream::Stream;
 use super::{Job, JobWork, get, put};
+use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
 /// Starts worker `thread`; what it recorded comes when the repeat is over.
@@ -94,9 +95,16 @@ async fn run(
             }
         }
     };
+    // Reads are cut off where they are; uploads end by themselves.
+    let over = async {
+        gate.over().await;
+        if matches!(job.work, JobWork::Put(_)) {
+            tokio::time::sleep(limits::COMMIT_TIMEOUT).await;
+        }
+    };
     tokio::select! {
         () = all => {}
-        () = gate.over() => {}
+        () = over => {}
     }
 }
 

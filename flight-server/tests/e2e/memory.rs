@@ -93,7 +93,7 @@ async fn a_stalled_reader_holds_a_batch_and_the_send_window() {
     }
     let held = most[1].saturating_sub(most[0]) / READERS as u64;
     assert!(held <= BATCH_BYTES + SEND_WINDOW_BYTES, "{held} bytes for each stalled reader");
-    assert!(held >= 1 << 20, "{held} bytes: the readers did not stall");
+    assert!(held >= 256 << 10, "{held} bytes: the readers did not stall");
 }
 
 /// The most anonymous memory of the server, once twenty reads of others did not make it more.
@@ -140,6 +140,7 @@ async fn check(rows_of_a_batch: usize, flags: &[&str]) {
     let server = ServerCommand::serve(data.path()).args(flags).start();
     for pass in ["checked", "known to be sound"] {
         let most = read(&server, rows).await;
+
         assert!(most <= ANONYMOUS_BYTES_MAX, "{pass}, {flags:?}: {most} bytes");
     }
 }

@@ -48,7 +48,7 @@ impl From<FileError> for Stop {
 }
 
 /// The `rows` of the `columns` of a block, in this order, in at most `body_bytes_max` bytes. What
-/// goes out as it lies is left in the file if `later` says so and it is not mapped.
+/// goes out as it lies is left in the file unless that is mapped.
 pub(super) fn cut(
     block: &Block,
     body: &Body<'_>,
@@ -56,7 +56,6 @@ pub(super) fn cut(
     columns: &[usize],
     rows: Range<u64>,
     body_bytes_max: usize,
-    later: bool,
 ) -> Result<StoredMessage, Stop> {
     let mut cutter = Cutter {
         block,
@@ -66,7 +65,6 @@ pub(super) fn cut(
         segments: Vec::new(),
         bytes: 0,
         bytes_max: body_bytes_max,
-        later: later && !body.access.is_mapped(),
     };
     for column in columns {
         cutter.at = block.places[*column];
@@ -92,8 +90,6 @@ struct Cutter<'a> {
     segments: Vec<Segment>,
     bytes: usize,
     bytes_max: usize,
-    /// Leave in the file what is not changed.
-    later: bool,
 }
 
 impl Cutter<'_> {
@@ -234,7 +230,8 @@ impl Cutter<'_> {
 
     /// Appends a part of a buffer as it lies.
     fn pass(&mut self, buffer: &Range<u64>, part: Range<u64>) -> Result<(), Stop> {
-        if self.later && part.end - part.start.min(part.end) >= READ_LATER_BYTES_MIN {
+        let bytes = part.end.saturating_sub(part.start);
+        if bytes >= READ_LATER_BYTES_MIN && !self.body.access.is_mapped() {
             let range = self.place(buffer, part)?;
             self.append(Segment::Stored(self.body.place(range)));
             return Ok(());

@@ -18,14 +18,13 @@ use arrow_schema::SchemaRef;
 use flight_wire::frame::flight_data_bytes;
 use flight_wire::guard;
 use flight_wire::limits::{HEADER_BYTES_MAX, PROTOBUF_BYTES_MAX};
-use flight_wire::{BatchDecoder, Decoded, EncodeOptions, Encoder, Kind, Message, even_rows};
+use flight_wire::{BatchDecoder, Decoded, EncodeOptions, Encoder, Kind, even_rows};
 
 use super::block::{Block, Body};
 use super::cut::{Stop, cut};
 use super::scan::{IpcScan, fault};
 use super::stored::{Segment, StoredMessage};
 use super::{Entry, EntryKind};
-use crate::access;
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
 
@@ -145,25 +144,15 @@ impl IpcPieces {
         let bytes = flight_data_bytes(header.len(), entry.body_bytes as usize, 0);
         let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
         if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
-            let sound = index.checked.has_whole(at);
-            let segment = match sound && !self.scan.access.is_mapped() {
-                true => {
-                    let end = entry.body_offset.saturating_add(entry.body_bytes);
-                    Segment::Stored(entry.body_offset..end)
-                }
-                false => {
-                    Segment::Memory(self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?)
-                }
-            };
-            if let Segment::Memory(body) = &segment
-                && !sound
-            {
-                self.scan.decode(header, body)?;
+            if !index.checked.has_whole(at) {
+                let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
+                self.scan.decode(header, &body)?;
                 self.scan.index.checked.add_whole(at);
             }
+            let body = Segment::of(&self.scan.access, entry.body_offset, entry.body_bytes)?;
             let kind = Kind::Batch { rows: stored as usize };
             let access = &self.scan.access;
-            let message = StoredMessage::new(kind, header.clone(), [segment], access);
+            let message = StoredMessage::new(kind, header.clone(), [body], access);
             return message.into_piece().map(Some);
         }
         if block.compression.is_some() {
@@ -198,9 +187,9 @@ impl IpcPieces {
         (current.rows, current.step) = (0..stored, step);
         let (mut room, mut left) = (2 * CHECKED_WHOLE_BYTES, CHECKED_WHOLE_MESSAGES);
         while !current.rows.is_empty() && left > 0 {
-            let Ok(Piece::Message(message)) = self.cut_next(current) else { break };
+            let Ok(piece) = self.cut_next(current) else { break };
             // Rows can share their bytes, and then come to more than the block has.
-            let Some(rest) = room.checked_sub(message.body_bytes as u64) else { break };
+            let Some(rest) = room.checked_sub(piece.body_bytes()) else { break };
             (room, left) = (rest, left - 1);
         }
         current.checked = current.rows.is_empty();
@@ -236,15 +225,12 @@ impl IpcPieces {
             }
         };
         self.scan.access.check_unchanged()?;
-        let piece = if current.checked {
-            message.into_piece()?
-        } else {
-            let message = message.into_message()?;
+        if !current.checked {
+            // Read once more when it is sent: what waits for the socket is then a part, and no more.
             self.check(&message)?;
-            Piece::Message(message)
-        };
+        }
         current.rows.start += rows as u64;
-        Ok(piece)
+        message.into_piece()
     }
 
     fn note_checked(&self, at: usize) {
@@ -269,7 +255,7 @@ impl IpcPieces {
         let body = Body { access: &self.scan.access, offset: entry.body_offset };
         let schema = &self.scan.index.schema;
         let (block, columns) = (&current.block, &self.columns);
-        let message = cut(block, &body, schema, columns, rows, max, current.checked)?;
+        let message = cut(block, &body, schema, columns, rows, max)?;
         let bytes = flight_data_bytes(message.header.len(), message.body_bytes, 0);
         if bytes > max { Err(Stop::TooLarge) } else { Ok(message) }
     }
@@ -283,7 +269,7 @@ impl IpcPieces {
     }
 
     /// Decodes what was cut, to find what is wrong with it.
-    fn check(&mut self, message: &Message) -> Result<(), FileError> {
+    fn check(&mut self, message: &StoredMessage) -> Result<(), FileError> {
         let make = || {
             let mut decoder = BatchDecoder::new(self.scan.index.limits.clone());
             let encoder = Encoder::new(&self.schema, EncodeOptions::default());
@@ -295,14 +281,7 @@ impl IpcPieces {
             Some(decoder) => decoder,
             none => none.insert(make()?),
         };
-        let mut memory = access::memory(message.body_bytes)?;
-        let mut rest = memory.as_mut_slice();
-        for piece in &message.body {
-            let (part, behind) = rest.split_at_mut(piece.len());
-            part.copy_from_slice(piece);
-            rest = behind;
-        }
-        let body = memory.freeze();
+        let body = message.body()?;
         match decoder.decode(&message.header, &body) {
             Ok(Decoded::Batch(_)) => Ok(()),
             Ok(_) => Err(FileError::Changed),

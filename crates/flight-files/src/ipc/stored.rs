@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
-use flight_wire::{Kind, Message};
+use flight_wire::{ALIGNMENT, Kind, Message};
 
-use crate::access::FileAccess;
+use crate::access::{self, FileAccess};
 use crate::dataset::Piece;
 use crate::error::FileError;
 use crate::limits::BODY_PART_BYTES;
@@ -46,14 +46,13 @@ impl StoredMessage {
         Self { kind, header, body_bytes: bytes as usize, segments, access }
     }
 
-    /// The next bytes of the body, [`BODY_PART_BYTES`] of them if there are as many; none at the
-    /// end. Blocks on the disk.
+    /// The next bytes of the body, at most [`BODY_PART_BYTES`]; none at the end. Blocks on the disk.
     ///
     /// # Errors
     ///
     /// When the file cannot be read, or is no longer what it was.
     pub fn next_part(&mut self) -> Result<Vec<Buffer>, FileError> {
-        self.read(BODY_PART_BYTES)
+        self.read(self.part_bytes())
     }
 
     /// The same if all of it is in memory; `None` if the disk has to be waited for.
@@ -62,7 +61,13 @@ impl StoredMessage {
     ///
     /// As [`next_part`](Self::next_part).
     pub fn next_resident_part(&mut self) -> Result<Option<Vec<Buffer>>, FileError> {
-        self.read_by(BODY_PART_BYTES, FileAccess::read_resident)
+        self.read_by(self.part_bytes(), FileAccess::fill_resident)
+    }
+
+    /// All parts are about as large, so that they share the same memory.
+    fn part_bytes(&self) -> u64 {
+        let bytes = (self.body_bytes as u64).max(1);
+        bytes.div_ceil(bytes.div_ceil(BODY_PART_BYTES)).next_multiple_of(ALIGNMENT as u64)
     }
 
     /// Whether all of the body was given.
@@ -81,6 +86,22 @@ impl StoredMessage {
         Ok(Message { kind, header, body, body_bytes })
     }
 
+    /// All of its body, aligned as Arrow's arrays want it, and none of it taken.
+    pub(super) fn body(&self) -> Result<Buffer, FileError> {
+        let mut memory = access::memory(self.body_bytes)?;
+        let mut rest = memory.as_mut_slice();
+        for segment in &self.segments {
+            let (bytes, behind) = rest.split_at_mut(segment.bytes() as usize);
+            rest = behind;
+            match segment {
+                Segment::Memory(buffer) => bytes.copy_from_slice(buffer),
+                Segment::Stored(range) => self.access.fill(bytes, range.start)?,
+            }
+        }
+        self.access.check_unchanged()?;
+        Ok(memory.freeze())
+    }
+
     /// In the form that costs least to send.
     pub(super) fn into_piece(self) -> Result<Piece, FileError> {
         let stored = |segment: &Segment| matches!(segment, Segment::Stored(_));
@@ -91,48 +112,70 @@ impl StoredMessage {
     }
 
     fn read(&mut self, bytes_max: u64) -> Result<Vec<Buffer>, FileError> {
-        let read =
-            |access: &FileAccess, offset, length| access.read_unwatched(offset, length).map(Some);
-        Ok(self.read_by(bytes_max, read)?.unwrap_or_default())
+        let fill = |access: &FileAccess, bytes: &mut [u8], offset| {
+            access.fill(bytes, offset).map(|()| true)
+        };
+        Ok(self.read_by(bytes_max, fill)?.unwrap_or_default())
     }
 
-    /// Reads up to `bytes_max` bytes; what was read of them is kept when one read gives `None`.
+    /// The next `bytes_max` bytes, what the file has of them in one piece of memory; `None`, and
+    /// nothing taken, when `fill` could not.
     fn read_by(
         &mut self,
         bytes_max: u64,
-        read: impl Fn(&FileAccess, u64, u64) -> Result<Option<Buffer>, FileError>,
+        fill: impl Fn(&FileAccess, &mut [u8], u64) -> Result<bool, FileError>,
     ) -> Result<Option<Vec<Buffer>>, FileError> {
-        let (mut part, mut room, mut whole) = (Vec::new(), bytes_max, true);
-        while room > 0 && whole {
+        let taken = self.take(bytes_max);
+        let stored = taken.iter().filter(|segment| matches!(segment, Segment::Stored(_)));
+        let mut memory = access::memory(stored.map(Segment::bytes).sum::<u64>() as usize)?;
+        let mut rest = memory.as_mut_slice();
+        for segment in &taken {
+            let Segment::Stored(range) = segment else { continue };
+            let (bytes, behind) = rest.split_at_mut((range.end - range.start) as usize);
+            rest = behind;
+            if !fill(&self.access, bytes, range.start)? {
+                taken.into_iter().rev().for_each(|segment| self.segments.push_front(segment));
+                return Ok(None);
+            }
+        }
+        self.access.check_unchanged()?;
+        let (memory, mut at) = (memory.freeze(), 0);
+        let part = taken.into_iter().map(|segment| match segment {
+            Segment::Memory(buffer) => buffer,
+            Segment::Stored(range) => {
+                let bytes = (range.end - range.start) as usize;
+                at += bytes;
+                memory.slice_with_length(at - bytes, bytes)
+            }
+        });
+        Ok(Some(part.collect()))
+    }
+
+    /// The segments of the next `bytes_max` bytes.
+    fn take(&mut self, bytes_max: u64) -> Vec<Segment> {
+        let (mut taken, mut room) = (Vec::new(), bytes_max);
+        while room > 0 {
             let Some(segment) = self.segments.pop_front() else { break };
             let (now, later) = segment.split_at(room);
             if let Some(later) = later {
                 self.segments.push_front(later);
             }
             room -= now.bytes();
-            match now {
-                Segment::Memory(buffer) => part.push(buffer),
-                Segment::Stored(range) => {
-                    match read(&self.access, range.start, range.end - range.start)? {
-                        Some(buffer) => part.push(buffer),
-                        None => {
-                            self.segments.push_front(Segment::Stored(range));
-                            whole = false;
-                        }
-                    }
-                }
-            }
+            taken.push(now);
         }
-        self.access.check_unchanged()?;
-        if whole {
-            return Ok(Some(part));
-        }
-        part.into_iter().rev().for_each(|read| self.segments.push_front(Segment::Memory(read)));
-        Ok(None)
+        taken
     }
 }
 
 impl Segment {
+    /// Some bytes of a file: at once where it is mapped, and else left there.
+    pub(super) fn of(access: &FileAccess, offset: u64, length: u64) -> Result<Self, FileError> {
+        match access.is_mapped() {
+            true => access.bytes_of(offset, length).map(Self::Memory),
+            false => Ok(Self::Stored(offset..offset.saturating_add(length))),
+        }
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Memory(buffer) => buffer.len() as u64,

@@ -288,7 +288,7 @@ fn compressed_blocks_are_unpacked_unless_their_codec_is_asked_for() {
 }
 
 #[test]
-fn a_large_body_is_read_while_it_is_sent_once_it_is_known_to_be_sound() {
+fn a_large_body_is_read_while_it_is_sent_unless_it_is_mapped() {
     let mut rng = rng(7);
     let schema = without_dictionaries(schemas::flat_fields());
     let sent = batches::stream_of(&mut rng, &schema, &[9_000, 9_000]);
@@ -298,7 +298,6 @@ fn a_large_body_is_read_while_it_is_sent_once_it_is_known_to_be_sound() {
         pieces.filter(|piece| matches!(piece, Ok(Piece::Stored(_)))).count()
     };
     for max in [2 << 20, 1 << 30] {
-        assert_eq!(stored(at_most(max)), 0, "{max}: not checked yet");
         assert!(stored(at_most(max)) > 0, "{max}");
         check(&dataset, &Scan::all(), &at_most(max));
     }

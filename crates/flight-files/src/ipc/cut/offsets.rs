@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrow_buffer::Buffer;
 
 use super::{Cutter, Stop, integer, integers, times};
+use crate::access;
 use crate::error::FileError;
 
 impl Cutter<'_> {
@@ -31,7 +32,7 @@ impl Cutter<'_> {
             let what = format!("its offsets run backwards, from {first} to {last}");
             return Err(FileError::damaged(what).into());
         }
-        self.push(if first == 0 { offsets } else { less(&offsets, width, first) });
+        self.push(if first == 0 { offsets } else { less(&offsets, width, first)? });
         Ok(first..last)
     }
 
@@ -68,13 +69,22 @@ impl Cutter<'_> {
 }
 
 /// `offsets` less `first`, which none of a checked array is below.
-fn less(offsets: &[u8], width: usize, first: u64) -> Buffer {
+fn less(offsets: &[u8], width: usize, first: u64) -> Result<Buffer, FileError> {
+    // A large part of what a text column is sent as: fresh memory for it would cost page faults.
+    let mut memory = access::memory(offsets.len())?;
+    let out = memory.as_mut_slice();
     if width == 4 {
         let first = first as i32;
-        let values = offsets.as_chunks::<4>().0.iter().map(|raw| i32::from_le_bytes(*raw));
-        return Buffer::from_vec(values.map(|value| value.wrapping_sub(first)).collect());
+        let pairs = out.as_chunks_mut::<4>().0.iter_mut().zip(offsets.as_chunks::<4>().0);
+        pairs.for_each(|(out, raw)| {
+            *out = i32::from_le_bytes(*raw).wrapping_sub(first).to_le_bytes();
+        });
+    } else {
+        let first = first as i64;
+        let pairs = out.as_chunks_mut::<8>().0.iter_mut().zip(offsets.as_chunks::<8>().0);
+        pairs.for_each(|(out, raw)| {
+            *out = i64::from_le_bytes(*raw).wrapping_sub(first).to_le_bytes();
+        });
     }
-    let first = first as i64;
-    let values = offsets.as_chunks::<8>().0.iter().map(|raw| i64::from_le_bytes(*raw));
-    Buffer::from_vec(values.map(|value| value.wrapping_sub(first)).collect())
+    Ok(memory.freeze())
 }
