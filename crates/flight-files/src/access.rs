@@ -41,8 +41,8 @@ pub(crate) struct FileAccess {
     bytes: u64,
     modified_ns: i128,
     last_seen: Mutex<Inode>,
-    /// Whether its file system keeps all files in memory. Reading never waits then, and need not be
-    /// asked not to, which tmpfs refuses.
+    /// Whether its file system keeps all files in memory (or swap). Reading is not asked not to wait
+    /// then, which tmpfs refuses.
     in_memory: bool,
     /// The file in memory, and the same bytes to be sliced.
     mapped: OnceLock<(Mapping, Buffer)>,
@@ -107,6 +107,16 @@ impl FileAccess {
             std::thread::sleep(Duration::from_millis(look));
         }
         Err(FileError::Changed)
+    }
+
+    /// The same without waiting: `false` where it takes more than a look to tell.
+    pub(crate) fn is_plainly_unchanged(&self) -> bool {
+        let Ok(last_seen) = self.last_seen.try_lock() else { return false };
+        self.file.metadata().is_ok_and(|metadata| {
+            metadata.len() == self.bytes
+                && modified_ns(&metadata) == self.modified_ns
+                && Inode::of(&metadata).changed_ns == last_seen.changed_ns
+        })
     }
 
     /// The bytes of a range that the file claims to have.

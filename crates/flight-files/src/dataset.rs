@@ -257,17 +257,6 @@ pub enum Piece {
     Batch(RecordBatch),
 }
 
-impl Piece {
-    /// Bytes of its message's body; of a batch, none yet.
-    pub(crate) fn body_bytes(&self) -> u64 {
-        match self {
-            Self::Message(message) => message.body_bytes as u64,
-            Self::Stored(message) => message.body_bytes as u64,
-            Self::Batch(_) => 0,
-        }
-    }
-}
-
 /// The rows of a scan in the form that costs least to send. Stops at once after an error.
 #[derive(Debug)]
 pub struct PieceReader {

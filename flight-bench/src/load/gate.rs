@@ -97,7 +97,7 @@ impl Gate {
         self.phase.send_replace(Phase::Running);
     }
 
-    /// Ends the repeat: what still runs is cancelled.
+    /// Ends the repeat: what still runs is cancelled, or ends by itself soon.
     pub(super) fn close(&self, at: Instant) {
         if let Some(span) = self.span.get() {
             // An interrupt closes the window early.

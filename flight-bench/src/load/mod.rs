@@ -2,7 +2,7 @@
 //!
 //! Each worker thread has a runtime of its own and owns its connections and streams; nothing moves
 //! between threads. Streams report once when they run. Then the window is set, and when it closes
-//! what still runs is cancelled: nothing is drained, and nothing in flight is credited.
+//! what still runs is cancelled, but for uploads that were sent whole: nothing in flight is credited.
 
 mod gate;
 mod get;

@@ -30,6 +30,8 @@ pub(super) async fn run(stream: &Stream, job: &PutJob, extent: Extent) {
     while left.any() && !stream.gate.is_over() {
         let sent = match upload(stream, job, &left).await {
             Ok(batches) => batches,
+            // What comes after the end decides nothing.
+            Err(_) if stream.gate.is_over() => return,
             Err(failure) => {
                 if !stream.failed(job.explained(failure)).await && !by_window {
                     return;
@@ -126,14 +128,10 @@ async fn upload(stream: &Stream, job: &PutJob, left: &Left) -> Result<u64, Failu
         half_closed: Cell::new(None),
     };
     let (sink, results) = connection.do_put(MetadataMap::new());
-    let transfer = async {
-        tokio::try_join!(upload.send(sink, left), async { upload.receive(results.await?).await })
-    };
-    let (sent, summary) = tokio::select! {
-        biased;
-        transferred = transfer => transferred?,
-        () = upload.given_up() => return Ok(0),
-    };
+    let transferred =
+        tokio::try_join!(upload.send(sink, left), async { upload.receive(results.await?).await });
+    stream.committing(false);
+    let (sent, summary) = transferred?;
     let Some(sent) = sent else {
         return Err(Failure::new("CUT", "the server ended an upload before all of it was sent"));
     };
@@ -148,15 +146,6 @@ async fn upload(stream: &Stream, job: &PutJob, left: &Left) -> Result<u64, Failu
 }
 
 impl Upload<'_> {
-    /// Resolves when the run is over before all was sent. What was sent whole is waited for: the
-    /// server stores it in any case, and nobody could delete it before it is there.
-    async fn given_up(&self) {
-        self.stream.gate.over().await;
-        if self.half_closed.get().is_some() {
-            std::future::pending::<()>().await;
-        }
-    }
-
     /// Sends schema and batches; `None` when the server ended the call before the last of them.
     async fn send(&self, sink: PutSink, left: &Left) -> Result<Option<Transfer>, Failure> {
         let job = self.job;
@@ -194,6 +183,7 @@ impl Upload<'_> {
             sent.add(amount);
         }
         self.half_closed.set(Some(Instant::now()));
+        self.stream.committing(true);
         let taken = sink.finish().await;
         Ok(taken.then_some(sent))
     }

@@ -19,6 +19,8 @@ pub(super) struct Stream {
     recorder: Rc<RefCell<Recorder>>,
     reported: Cell<bool>,
     opened: Cell<bool>,
+    /// An upload was sent whole, and the server's last word on it is still to come.
+    committing: Cell<bool>,
     failures_in_a_row: Cell<u32>,
 }
 
@@ -32,7 +34,8 @@ impl Stream {
     ) -> Self {
         let no = || Cell::new(false);
         let failures_in_a_row = Cell::new(0);
-        Self { id, slot, link, gate, recorder, reported: no(), opened: no(), failures_in_a_row }
+        let (reported, opened, committing) = (no(), no(), no());
+        Self { id, slot, link, gate, recorder, reported, opened, committing, failures_in_a_row }
     }
 
     /// The thread's recorder; never held across an await.
@@ -85,6 +88,19 @@ impl Stream {
         let doubled = RETRY_FIRST.saturating_mul(1 << failures.min(16));
         tokio::time::sleep(doubled.min(RETRY_LAST)).await;
         failures < FAILURES_IN_A_ROW_MAX
+    }
+
+    pub(super) fn committing(&self, committing: bool) {
+        self.committing.set(committing);
+    }
+
+    /// Resolves when the run is over and the stream is to be cut off where it is. An upload that was
+    /// sent whole is not: the server stores it in any case, and nobody could delete it before.
+    pub(super) async fn cut_off(&self) {
+        self.gate.over().await;
+        if self.committing.get() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// The stream has nothing more to do.

@@ -78,11 +78,21 @@ async fn run(
         let stream = Stream::new(id, slot, link, Rc::clone(recorder), Arc::clone(gate));
         let job = Arc::clone(job);
         tasks.spawn_local(async move {
-            match &job.work {
-                JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
-                JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
+            let work = async {
+                match &job.work {
+                    JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
+                    JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stream.cut_off() => {}
+                () = work => {
+                    if !stream.gate.is_over() {
+                        stream.finished();
+                    }
+                }
             }
-            stream.finished();
         });
     }
     let all = async {
@@ -95,12 +105,9 @@ async fn run(
             }
         }
     };
-    // Reads are cut off where they are; uploads end by themselves.
     let over = async {
         gate.over().await;
-        if matches!(job.work, JobWork::Put(_)) {
-            tokio::time::sleep(limits::COMMIT_TIMEOUT).await;
-        }
+        tokio::time::sleep(limits::COMMIT_TIMEOUT).await;
     };
     tokio::select! {
         () = all => {}

@@ -8,13 +8,13 @@
 //! behind them is left to the encoder, which sends what it uses of them; the batches after it only
 //! point into what the peer has then, and go out like any other.
 //!
-//! A block is decoded once in the life of an open file, with validation on, to find what is wrong
-//! with it; it is sent without being decoded from then on.
+//! Apart from these, a block is decoded once in the life of an open file, with validation on, to find
+//! what is wrong with it; it is sent without being decoded from then on.
 
 use std::ops::Range;
 
 use arrow_buffer::Buffer;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef, UnionMode};
 use flight_wire::frame::flight_data_bytes;
 use flight_wire::guard;
 use flight_wire::limits::{HEADER_BYTES_MAX, PROTOBUF_BYTES_MAX};
@@ -28,11 +28,9 @@ use super::{Entry, EntryKind};
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
 
-/// A block of so many bytes in the asked columns is checked as a whole when a part of it is asked
-/// for; of a larger one, each request checks what it takes.
-const CHECKED_WHOLE_BYTES: u64 = 64 << 20;
-/// And in so many messages at most.
-const CHECKED_WHOLE_MESSAGES: usize = 8192;
+/// A block of so many bytes is checked as a whole when a part of it is asked for; of a larger one,
+/// each request checks what it takes.
+const CHECKED_WHOLE_BYTES: u64 = 16 << 20;
 
 /// A scan whose rows are wanted as messages.
 #[derive(Debug)]
@@ -43,6 +41,8 @@ pub(crate) struct IpcPieces {
     columns: Vec<usize>,
     options: EncodeOptions,
     current: Option<Current>,
+    /// Whether parts of the asked columns that follow each other leave nothing out.
+    seamless: bool,
     /// Whether dictionaries were read that the encoder has not sent yet.
     dictionaries_due: bool,
     /// Decodes what is cut from blocks that are not checked yet.
@@ -60,8 +60,9 @@ struct Current {
     step: usize,
     /// Whether the asked columns have passed a decoder, in all rows.
     checked: bool,
-    /// Whether all rows are asked for.
-    all_rows: bool,
+    /// Whether all that is stored is sound once all parts are: all rows are asked for, and none of
+    /// the columns has gaps.
+    proof: bool,
 }
 
 impl IpcPieces {
@@ -73,7 +74,9 @@ impl IpcPieces {
     ) -> Self {
         let columns = columns.unwrap_or_else(|| (0..schema.fields().len()).collect());
         let dictionaries_due = scan.dictionaries;
-        Self { scan, schema, columns, options, current: None, dictionaries_due, checker: None }
+        let seamless = !schema.flattened_fields().iter().any(|field| has_gaps(field.data_type()));
+        let (current, checker) = (None, None);
+        Self { scan, schema, columns, options, current, seamless, dictionaries_due, checker }
     }
 
     /// The next rows. After an error there is none.
@@ -83,7 +86,7 @@ impl IpcPieces {
                 let piece = self.cut_next(&mut current)?;
                 if !current.rows.is_empty() {
                     self.current = Some(current);
-                } else if current.all_rows && !current.checked {
+                } else if current.proof && !current.checked {
                     self.note_checked(current.at);
                 }
                 return Ok(Some(piece));
@@ -165,39 +168,33 @@ impl IpcPieces {
             / stored.max(1) as f64;
         let pieces = (bytes as usize).div_ceil(self.options.message_bytes_max);
         let step = even_rows((rows.end - rows.start) as usize, pieces).min(rows_max as usize);
-        let mut current = Current { at, block, rows, step, checked, all_rows };
-        if !checked && !all_rows {
-            self.check_all_rows(&mut current, stored);
-        }
-        self.current = Some(current);
+        let proof = all_rows && self.seamless;
+        let checked = checked || !proof && self.check_stored(at, entry, header);
+        self.current = Some(Current { at, block, rows, step, checked, proof });
         Ok(None)
     }
 
-    /// Checks a block of which a part is asked for, so that no later request has to. What is wrong
-    /// elsewhere in it is left to those who ask for it, and a block that takes too much is left to
-    /// each request; neither is tried again.
-    fn check_all_rows(&mut self, current: &mut Current, stored: u64) {
-        let bytes = current.block.bytes_of(&self.columns);
-        if bytes > CHECKED_WHOLE_BYTES || self.scan.index.checked.was_tried(current.at) {
-            return;
+    /// Decodes a block as it is stored where its parts would not prove all of it, or not all are
+    /// asked for, so that no later request has to. What is wrong elsewhere in it is left to those
+    /// who ask for it.
+    fn check_stored(&mut self, at: usize, entry: Entry, header: &Buffer) -> bool {
+        let checked = &self.scan.index.checked;
+        if entry.body_bytes > CHECKED_WHOLE_BYTES || checked.was_tried(at) {
+            return false;
         }
-        let messages = bytes.div_ceil(self.options.message_bytes_max as u64);
-        let step = even_rows(stored as usize, messages as usize);
-        let asked = (current.rows.clone(), current.step);
-        (current.rows, current.step) = (0..stored, step);
-        let (mut room, mut left) = (2 * CHECKED_WHOLE_BYTES, CHECKED_WHOLE_MESSAGES);
-        while !current.rows.is_empty() && left > 0 {
-            let Ok(piece) = self.cut_next(current) else { break };
-            // Rows can share their bytes, and then come to more than the block has.
-            let Some(rest) = room.checked_sub(piece.body_bytes()) else { break };
-            (room, left) = (rest, left - 1);
+        let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes);
+        match body.and_then(|body| self.scan.decode(header, &body)) {
+            Ok(_) => {
+                self.note_decoded(at);
+                true
+            }
+            Err(error) => {
+                if matches!(error, FileError::Damaged { .. }) {
+                    self.scan.index.checked.add_tried(at);
+                }
+                false
+            }
         }
-        current.checked = current.rows.is_empty();
-        match current.checked {
-            true => self.note_checked(current.at),
-            false => self.scan.index.checked.add_tried(current.at),
-        }
-        (current.rows, current.step) = asked;
     }
 
     /// The next message of the block that is being cut.
@@ -291,4 +288,16 @@ impl IpcPieces {
             }
         }
     }
+}
+
+/// Whether two parts of such an array that follow each other can leave some of what it points at to
+/// neither: run ends are found by bisection, and a part takes from its first child to its last.
+fn has_gaps(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::RunEndEncoded(..)
+            | DataType::ListView(_)
+            | DataType::LargeListView(_)
+            | DataType::Union(_, UnionMode::Dense)
+    )
 }

@@ -61,7 +61,8 @@ impl StoredMessage {
     ///
     /// As [`next_part`](Self::next_part).
     pub fn next_resident_part(&mut self) -> Result<Option<Vec<Buffer>>, FileError> {
-        self.read_by(self.part_bytes(), FileAccess::fill_resident)
+        let unchanged = |access: &FileAccess| Ok(access.is_plainly_unchanged());
+        self.read_by(self.part_bytes(), FileAccess::fill_resident, unchanged)
     }
 
     /// All parts are about as large, so that they share the same memory.
@@ -115,30 +116,32 @@ impl StoredMessage {
         let fill = |access: &FileAccess, bytes: &mut [u8], offset| {
             access.fill(bytes, offset).map(|()| true)
         };
-        Ok(self.read_by(bytes_max, fill)?.unwrap_or_default())
+        let unchanged = |access: &FileAccess| access.check_unchanged().map(|()| true);
+        Ok(self.read_by(bytes_max, fill, unchanged)?.unwrap_or_default())
     }
 
     /// The next `bytes_max` bytes, what the file has of them in one piece of memory; `None`, and
-    /// nothing taken, when `fill` could not.
+    /// nothing taken, when `fill` could not, or `unchanged` cannot tell.
     fn read_by(
         &mut self,
         bytes_max: u64,
         fill: impl Fn(&FileAccess, &mut [u8], u64) -> Result<bool, FileError>,
+        unchanged: impl Fn(&FileAccess) -> Result<bool, FileError>,
     ) -> Result<Option<Vec<Buffer>>, FileError> {
         let taken = self.take(bytes_max);
         let stored = taken.iter().filter(|segment| matches!(segment, Segment::Stored(_)));
         let mut memory = access::memory(stored.map(Segment::bytes).sum::<u64>() as usize)?;
-        let mut rest = memory.as_mut_slice();
+        let (mut rest, mut whole) = (memory.as_mut_slice(), true);
         for segment in &taken {
             let Segment::Stored(range) = segment else { continue };
             let (bytes, behind) = rest.split_at_mut((range.end - range.start) as usize);
             rest = behind;
-            if !fill(&self.access, bytes, range.start)? {
-                taken.into_iter().rev().for_each(|segment| self.segments.push_front(segment));
-                return Ok(None);
-            }
+            whole = whole && fill(&self.access, bytes, range.start)?;
         }
-        self.access.check_unchanged()?;
+        if !whole || !unchanged(&self.access)? {
+            taken.into_iter().rev().for_each(|segment| self.segments.push_front(segment));
+            return Ok(None);
+        }
         let (memory, mut at) = (memory.freeze(), 0);
         let part = taken.into_iter().map(|segment| match segment {
             Segment::Memory(buffer) => buffer,

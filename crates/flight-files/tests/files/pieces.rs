@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{Array, DictionaryArray, Int32Array, Int64Array, RecordBatch};
+use arrow_array::{Array, DictionaryArray, Int32Array, Int64Array, RecordBatch, RunArray};
 use arrow_buffer::Buffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -455,6 +455,28 @@ fn lists_that_share_their_values_are_not_checked_beyond_measure() {
     for _ in 0..2 {
         let (found, _) = received(&dataset, &asked, &at_most(16 << 10)).unwrap();
         assert_eq!(found[0].num_rows(), 1);
+    }
+}
+
+#[test]
+fn parts_that_leave_something_out_prove_nothing_of_it() {
+    let ends = Int32Array::from(vec![100, 150, 180, 200]);
+    let values = Int64Array::from(vec![1, 2, 3, 4]);
+    let runs = RunArray::<Int32Type>::try_new(&ends, &values).unwrap();
+    let field = Field::new("runs", runs.data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(runs)]).unwrap();
+    let bytes = |ends: [i32; 4]| ends.iter().flat_map(|end| end.to_le_bytes()).collect::<Vec<_>>();
+    let sound = file_of(&schema, &[batch], None);
+    // Bisection finds the first run for the first half of the rows, and the last one for the rest.
+    let file = damaged(sound, &bytes([100, 150, 180, 200]), &bytes([100, 150, 100, 200]));
+    let dataset = open(&file, Format::Feather).unwrap();
+    let halves = EncodeOptions { batch_rows_max: Some(100), ..at_most(1 << 20) };
+    for _ in 0..2 {
+        let _each_half_is_sound_or_an_error = received(&dataset, &Scan::all(), &halves);
+        let asked = Scan { rows: 50..150, ..Scan::all() };
+        let error = received(&dataset, &asked, &at_most(1 << 20)).unwrap_err();
+        assert!(matches!(error, FileError::Damaged { .. }), "{error}");
     }
 }
 

@@ -120,7 +120,10 @@ impl Driver {
                 Some(why) => why.clone(),
                 None => self.words.of(None),
             },
-            Ending::Broken(error) => self.words.saying(format!("the connection broke: {error}")),
+            Ending::Broken(error) => match &session.going_away {
+                Some(why) => why.clone(),
+                None => self.words.saying(format!("the connection broke: {error}")),
+            },
             Ending::Protocol(error) => self.words.saying(error.to_string()),
         }
     }
