@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use flight_net::client::{ConnectOptions, Connector, GetStream, StreamConnection, Transport};
 use flight_net::limits::{Http2Settings, ServerLimits};
 use flight_net::server::{CallContext, Handler, Listener, Server};
@@ -123,6 +123,14 @@ pub(crate) fn frames(batches: &[RecordBatch], message_bytes_max: usize) -> Vec<F
     frames
 }
 
+/// Frames of a stream of 32 batches of 4 MiB.
+fn large_frames() -> Vec<Frame> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1 << 18));
+    let columns = ["a", "b"].map(|name| (name, Arc::clone(&numbers)));
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    frames(&vec![batch; 32], 64 << 20)
+}
+
 /// Reads a stream to its end: its messages, and how it ended.
 pub(crate) async fn read(mut stream: GetStream) -> (Vec<FlightMessage>, Result<(), Status>) {
     let mut messages = Vec::new();
@@ -197,7 +205,12 @@ impl Handler for Script {
 async fn stream(sender: FrameSender, script: &str) {
     static WHOLE: LazyLock<Vec<Frame>> = LazyLock::new(|| frames(sent(), 64 << 20));
     static SPLIT: LazyLock<Vec<Frame>> = LazyLock::new(|| frames(sent(), 256 << 10));
-    let frames = if script == "split" { &SPLIT } else { &WHOLE };
+    static LARGE: LazyLock<Vec<Frame>> = LazyLock::new(large_frames);
+    let frames = match script {
+        "split" => &SPLIT,
+        "large" => &LARGE,
+        _ => &WHOLE,
+    };
     for frame in frames.iter() {
         if !sender.send(frame.clone()).await {
             return;
