@@ -43,7 +43,7 @@ if cargo +nightly fuzz --version > /dev/null 2>&1; then
         # What it finds on its way lies beside the seeds, which are the ordinary tests'.
         mkdir -p "target/fuzz-corpus/$target"
         run "libFuzzer, $target" env -C fuzz cargo +nightly fuzz run "$target" \
-            --target-dir ../target/fuzz "../target/fuzz-corpus/$target" "corpus/$target" -- -max_total_time=120 -rss_limit_mb=2048
+            --target-dir ../target/fuzz "../target/fuzz-corpus/$target" "corpus/$target" -- -max_total_time=60 -rss_limit_mb=2048
     done
 else
     echo "libFuzzer did not run: no nightly toolchain with cargo-fuzz" | tee -a "$out"
