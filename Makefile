@@ -54,8 +54,10 @@ test-tools: build ## Tests that need more tools: strace and valgrind
 	@for tool in strace valgrind; do command -v $$tool >/dev/null \
 	    || { echo "$$tool is missing; install it: apt-get install $$tool" >&2; exit 1; }; done
 	cargo test --profile $(PROFILE) --workspace --test strace
-	# The files that hold `unsafe`, and what stands on them, with every access to memory watched.
-	CARGO_TARGET_$(HOST)_RUNNER="valgrind -q --error-exitcode=9" \
+	# The files that hold `unsafe`, and what stands on them, with every access to memory watched;
+	# registers exact at each, for threads that go on after a SIGBUS.
+	CARGO_TARGET_$(HOST)_RUNNER="valgrind -q --error-exitcode=9 \
+	    --vex-iropt-register-updates=allregs-at-mem-access" \
 	    cargo test --profile $(PROFILE) --workspace --lib -- mapped pool:: socket::
 	cargo build --profile $(PROFILE) --workspace --example instructions --example passthrough
 	tests/instructions.sh $(BUILT)

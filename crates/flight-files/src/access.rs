@@ -87,6 +87,9 @@ impl FileAccess {
     }
 
     pub(crate) fn check_unchanged(&self) -> Result<(), FileError> {
+        if self.is_lost() {
+            return Err(FileError::Changed);
+        }
         // Held over the looks, so that those of several threads are compared in their order.
         let mut last_seen = self.last_seen.lock().unwrap_or_else(PoisonError::into_inner);
         for look in 0..CHANGE_LOOKS {
@@ -112,11 +115,12 @@ impl FileAccess {
     /// The same without waiting: `false` where it takes more than a look to tell.
     pub(crate) fn is_plainly_unchanged(&self) -> bool {
         let Ok(last_seen) = self.last_seen.try_lock() else { return false };
-        self.file.metadata().is_ok_and(|metadata| {
-            metadata.len() == self.bytes
-                && modified_ns(&metadata) == self.modified_ns
-                && Inode::of(&metadata).changed_ns == last_seen.changed_ns
-        })
+        !self.is_lost()
+            && self.file.metadata().is_ok_and(|metadata| {
+                metadata.len() == self.bytes
+                    && modified_ns(&metadata) == self.modified_ns
+                    && Inode::of(&metadata).changed_ns == last_seen.changed_ns
+            })
     }
 
     /// The bytes of a range that the file claims to have.
@@ -124,6 +128,26 @@ impl FileAccess {
         let mut bytes = vec![0; self.check_range(offset, length)?];
         self.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
+    }
+
+    /// Like [`Self::read`], into recycled memory that is aligned as Arrow's arrays want it. It stays
+    /// as it is whatever becomes of the file.
+    pub(crate) fn read_aligned(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
+        let bytes = self.read_copy(offset, length)?;
+        self.check_unchanged()?;
+        Ok(bytes)
+    }
+
+    /// A copy of some bytes, cheap for few of them, that stays as it is.
+    pub(crate) fn copy_of(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
+        let Some((mapping, bytes)) = self.mapped.get() else {
+            return self.bytes_of(offset, length);
+        };
+        let (offset, length) = (offset as usize, self.check_range(offset, length)?);
+        mapping.populate(offset..offset + length).map_err(gone)?;
+        let copy = bytes[offset..offset + length].to_vec();
+        self.check_unchanged()?;
+        Ok(Buffer::from_vec(copy))
     }
 
     /// Like [`Self::read`], into memory that is there: all of `bytes`, from `offset` on.
@@ -143,13 +167,17 @@ impl FileAccess {
     /// The same for callers that read several ranges and then check once that the file is as it
     /// was.
     pub(crate) fn read_unwatched(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
-        let length = self.check_range(offset, length)?;
-        if let Some((mapping, bytes)) = self.mapped.get() {
-            let offset = offset as usize;
-            mapping.populate(offset..offset + length).map_err(gone)?;
-            return Ok(bytes.slice_with_length(offset, length));
-        }
-        let mut memory = memory(length)?;
+        let Some((mapping, bytes)) = self.mapped.get() else {
+            return self.read_copy(offset, length);
+        };
+        let (offset, length) = (offset as usize, self.check_range(offset, length)?);
+        mapping.populate(offset..offset + length).map_err(gone)?;
+        Ok(bytes.slice_with_length(offset, length))
+    }
+
+    /// The same, in recycled memory also where the file is mapped: it stays as it is.
+    pub(crate) fn read_copy(&self, offset: u64, length: u64) -> Result<Buffer, FileError> {
+        let mut memory = memory(self.check_range(offset, length)?)?;
         self.fill(memory.as_mut_slice(), offset)?;
         Ok(memory.freeze())
     }
@@ -173,7 +201,7 @@ impl FileAccess {
         Ok(read == Ok(length))
     }
 
-    /// Maps the file from now on. Only for one that nobody truncates or overwrites in place.
+    /// Maps the file from now on.
     pub(crate) fn map(&self) -> Result<(), FileError> {
         if self.bytes == 0 || self.is_mapped() {
             return Ok(());
@@ -189,6 +217,11 @@ impl FileAccess {
 
     pub(crate) fn is_mapped(&self) -> bool {
         self.mapped.get().is_some()
+    }
+
+    /// Whether some of the mapped file was gone when it was read.
+    fn is_lost(&self) -> bool {
+        self.mapped.get().is_some_and(|(mapping, _)| mapping.is_lost())
     }
 
     fn check_range(&self, offset: u64, length: u64) -> Result<usize, FileError> {

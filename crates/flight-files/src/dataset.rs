@@ -210,13 +210,22 @@ impl DatasetFile {
         Ok(PieceReader { schema, source: Pieces::Ipc(Box::new(pieces)), failed: false })
     }
 
+    /// Whether this library wrote the file, as far as the file tells. Who owns the folder replaces
+    /// such a file by rename alone.
+    pub fn is_own(&self) -> bool {
+        matches!(&self.content, Content::Ipc(index) if index.is_own)
+    }
+
     /// Maps the file into memory, so that what is sent of it is never copied in this process.
-    /// Only for a file that nobody truncates or overwrites in place: a truncated mapping ends the
-    /// process. Files of formats that are decoded are left alone.
+    ///
+    /// For files that are replaced by rename alone. If one is overwritten in place all the same, or
+    /// cut, what was handed out of it shows other bytes, or zeros: once that was sent,
+    /// [`check_unchanged`](Self::check_unchanged) says so. Files of formats that are decoded are left
+    /// alone.
     ///
     /// # Errors
     ///
-    /// When the system cannot map it.
+    /// When the system cannot map it, or as many files are mapped as may be.
     pub fn map(&self) -> Result<(), FileError> {
         match &self.content {
             Content::Ipc(_) => self.access.map(),
@@ -276,6 +285,33 @@ impl PieceReader {
     /// goes before the pieces.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Whether pieces share memory with the file, so that what becomes of the file until they are
+    /// sent may show in them; [`check_unchanged`](Self::check_unchanged) tells afterwards.
+    pub fn shares_file(&self) -> bool {
+        matches!(&self.source, Pieces::Ipc(pieces) if pieces.access().is_mapped())
+    }
+
+    /// Whether the file still is what it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`DatasetFile::check_unchanged`].
+    pub fn check_unchanged(&self) -> Result<(), FileError> {
+        match &self.source {
+            Pieces::Ipc(pieces) => pieces.access().check_unchanged(),
+            // Batches stay as they are.
+            Pieces::Batches(_) => Ok(()),
+        }
+    }
+
+    /// Gives up what was decoded ahead, which is decoded again when the next piece is asked for:
+    /// for streams that nobody reads.
+    pub fn park(&mut self) {
+        if let Pieces::Batches(BatchReader { source: Source::Ahead(scan), .. }) = &mut self.source {
+            scan.park();
+        }
     }
 }
 

@@ -2,6 +2,22 @@
 
 use std::path::Path;
 
+/// Key of the footer of a Feather file that names what wrote it; Parquet's footers have a field of
+/// that name.
+pub(crate) const CREATED_BY: &str = "created_by";
+/// What the name of this library begins with, as Parquet's convention is.
+const WRITER: &str = "flight-files version ";
+
+/// What new Feather files name as their writer.
+pub(crate) fn created_by() -> String {
+    format!("{WRITER}{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Whether a name of a writer is that of this library, in any version.
+pub(crate) fn is_this_library(writer: &str) -> bool {
+    writer.starts_with(WRITER)
+}
+
 /// How a dataset is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {

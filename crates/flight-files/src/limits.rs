@@ -16,11 +16,13 @@ pub const BODY_PART_BYTES: u64 = 384 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Bytes that a batch read from Parquet aims at: large enough to amortise, small enough to stay in
 /// a cache on the way to the socket.
-pub const PARQUET_BATCH_BYTES: u64 = 6 << 20;
+pub const PARQUET_BATCH_BYTES: u64 = 3 << 19;
 /// Rows of a batch read from Parquet, however narrow they are.
 pub const PARQUET_BATCH_ROWS_MAX: u64 = 1 << 18;
 /// Batches fall on multiples of this many rows where they can, so that their bitmaps need no shift.
 pub const BATCH_ROWS_STEP: u64 = 64;
+/// Files that a process maps at once; further ones are read.
+pub const MAPPINGS_MAX: usize = 4096;
 /// Bytes that all Parquet scans of a process hold ahead of their readers: some seventeen that nobody
 /// reads from, before the others have to decode a batch at a time.
 pub const DECODE_POOL_BYTES: u64 = 1 << 30;

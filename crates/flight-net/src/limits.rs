@@ -33,7 +33,7 @@ pub const SERVER_HTTP2: Http2Settings = Http2Settings {
     stream_window_bytes: 8 << 20,
     connection_window_bytes: 64 << 20,
     frame_bytes_max: 1 << 20,
-    send_buffer_bytes: 4 << 20,
+    send_buffer_bytes: 2 << 20,
 };
 /// A server's settings for connections beyond what its memory for windows allows.
 pub const SERVER_HTTP2_SHORT: Http2Settings = Http2Settings {

@@ -15,6 +15,9 @@ pub const NAME_CHARS_SHOWN: usize = 200;
 /// Dataset files whose descriptor the store keeps open for the next lookup.
 pub const OPEN_FILES_MAX: usize = 256;
 
+/// Files of fewer bytes are read and not mapped, which costs less.
+pub const MAPPED_BYTES_MIN: u64 = 1 << 20;
+
 /// Dataset files that one scan takes in.
 pub const FILES_MAX: usize = 100_000;
 

@@ -15,7 +15,7 @@ use crate::delete;
 use crate::entries::Entries;
 use crate::error::StoreError;
 use crate::extension;
-use crate::limits::RACE_TRIES;
+use crate::limits::{MAPPED_BYTES_MIN, RACE_TRIES};
 use crate::locks::Locks;
 use crate::name::{DatasetName, RESERVED};
 use crate::root::{Found, Root, Stamp};
@@ -29,8 +29,8 @@ use crate::upload::{self, Begun, UploadRequest};
 pub struct StoreOptions {
     /// Nothing in the folder is touched, `.flight` included.
     pub read_only: bool,
-    /// Arrow IPC files are mapped into memory and not read: a promise that files are only ever
-    /// replaced by rename. One that is truncated while it is mapped ends the process.
+    /// All Arrow IPC files are mapped into memory and not read, as those are that this server wrote:
+    /// a promise that files are only ever replaced by rename.
     pub map_files: bool,
     /// Bounds on what files may claim.
     pub limits: ReadLimits,
@@ -207,7 +207,7 @@ impl Shared {
             };
             let opened = DatasetFile::open(file, format, &self.limits);
             if let Ok(file) = &opened
-                && self.map_files
+                && (self.map_files || file.is_own() && file.bytes() >= MAPPED_BYTES_MIN)
                 && let Err(error) = file.map()
             {
                 tracing::debug!(dataset = %path, %error, "not mapped; it is read instead");

@@ -49,6 +49,11 @@ impl BufferPool {
         };
         Some(PooledBuffer { memory, len, pool: Arc::clone(&self.shared) })
     }
+
+    /// Frees what is kept; what is in use comes back as before.
+    pub fn clear(&self) {
+        drop(std::mem::take(&mut *self.shared.kept()));
+    }
 }
 
 impl Shared {
@@ -167,6 +172,17 @@ mod tests {
         assert_eq!(pool.shared.kept().bytes, 256 << 10);
         drop(take(&pool, 1 << 20));
         assert_eq!(pool.shared.kept().bytes, 0, "what alone is over the bound is not kept");
+    }
+
+    #[test]
+    fn a_cleared_pool_keeps_nothing_but_what_comes_back_later() {
+        let pool = BufferPool::new(1 << 20);
+        let in_use = take(&pool, 200_000);
+        drop(take(&pool, 100_000));
+        pool.clear();
+        assert_eq!(pool.shared.kept().bytes, 0);
+        drop(in_use);
+        assert!(pool.shared.kept().bytes >= 200_000);
     }
 
     #[test]

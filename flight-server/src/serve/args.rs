@@ -35,10 +35,11 @@ pub struct Args {
     #[arg(long, env = "FLIGHT_SERVER_READ_ONLY")]
     pub read_only: bool,
 
-    /// Map Arrow files into memory instead of reading them, so that serving them copies nothing.
+    /// Map all Arrow files into memory, not only those that were uploaded, so that serving them
+    /// copies nothing.
     ///
-    /// A promise that files below --data are only ever replaced by rename: a mapped file that is
-    /// truncated ends the server.
+    /// A promise that files below --data are only ever replaced by rename. Streams of a mapped file
+    /// that is rewritten in place may show some of that before they end with DATA_LOSS.
     #[arg(long, env = "FLIGHT_SERVER_MAP_FILES")]
     pub map_files: bool,
 

@@ -17,7 +17,7 @@ use flight_wire::{EncodeOptions, schema_message};
 use prost::Message as _;
 use tonic::Status;
 
-use super::produce::Frames;
+use super::produce::{Frames, Rows};
 use super::status::IntoStatus;
 
 /// Rows of a batch at most: 32 MiB of numbers.
@@ -63,19 +63,32 @@ pub(super) fn frames(ticket: &[u8]) -> Result<Frames, Status> {
     let token = Token::parse(ticket).map_err(IntoStatus::into_status)?;
     check(&token.definition)?;
     let records = token.end.checked_sub(token.start).filter(|records| *records >= 0);
-    let mut left = records.ok_or_else(|| Status::invalid_argument("the token's range is empty"))?;
+    let left = records.ok_or_else(|| Status::invalid_argument("the token's range is empty"))?;
     let rows = i64::from(token.definition.records_per_batch);
-    let batch = one_batch(rows.min(left.max(1)))?;
-    let batches = std::iter::from_fn(move || {
-        let rows = rows.min(left);
-        left -= rows;
-        (rows > 0).then(|| Ok(Piece::Batch(batch.slice(0, rows as usize))))
-    });
+    let batches = Repeated { batch: one_batch(rows.min(left.max(1)))?, left };
     let options =
         EncodeOptions { message_bytes_max: SEND_MESSAGE_BYTES_MAX, ..EncodeOptions::default() };
     let explain = Box::new(|error: &FileError| Status::internal(error.to_string())); // reads no file
     Frames::new(&schema(), Box::new(batches), explain, options, false)
 }
+
+/// The same batch again and again, as many rows as are `left`.
+struct Repeated {
+    batch: RecordBatch,
+    left: i64,
+}
+
+impl Iterator for Repeated {
+    type Item = Result<Piece, FileError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rows = (self.batch.num_rows() as i64).min(self.left);
+        self.left -= rows;
+        (rows > 0).then(|| Ok(Piece::Batch(self.batch.slice(0, rows as usize))))
+    }
+}
+
+impl Rows for Repeated {}
 
 fn check(perf: &Perf) -> Result<(), Status> {
     let streams = (1..=ENDPOINTS_MAX as i32).contains(&perf.stream_count);

@@ -6,26 +6,37 @@ use std::path::Path;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
+use flight_net::client::Transport;
 use flight_testkit::ServerProcess;
 use tempfile::tempdir;
 use tonic::{Code, Status};
 
 use crate::client::{Client, table, tag_of};
+use crate::served::Served;
 
 const ROWS: usize = 2_000_000;
-/// And whether the file was read before.
-const FORMATS: [(&str, bool); 3] = [("feather", false), ("feather", true), ("parquet", false)];
+
+struct Case {
+    format: &'static str,
+    /// Whether the file was read before.
+    known: bool,
+    secure: bool,
+}
+
+/// Feather files are mapped, since the server wrote them.
+const CASES: [Case; 4] = [
+    Case { format: "feather", known: false, secure: false },
+    Case { format: "feather", known: true, secure: false },
+    Case { format: "feather", known: true, secure: true },
+    Case { format: "parquet", known: false, secure: false },
+];
 
 /// Reads the first message of a large dataset, lets `change` loose on its file, and reads on; if
 /// `known`, one that was read before and so is known to be sound.
-async fn read_across(
-    format: &str,
-    known: bool,
-    change: impl FnOnce(&Path),
-) -> Result<Vec<RecordBatch>, Status> {
-    let data = tempdir().unwrap();
-    let server = ServerProcess::start(data.path());
-    let mut client = Client::connect(server.endpoint()).await;
+async fn read_across(case: &Case, change: impl FnOnce(&Path)) -> Result<Vec<RecordBatch>, Status> {
+    let Case { format, known, secure } = *case;
+    let served = Served::start(tempdir().unwrap(), &[]);
+    let mut client = served.client(secure, Transport::Own).await;
     let rows = table(1, ROWS);
     let batches: Vec<_> =
         (0..ROWS).step_by(50_000).map(|start| rows.slice(start, 50_000)).collect();
@@ -37,7 +48,7 @@ async fn read_across(
     let info = client.info(r#"{"dataset":"t"}"#).await.unwrap();
     let mut stream = client.stream(&info.endpoint[0].ticket.clone().unwrap().ticket).await.unwrap();
     let mut got = vec![stream.next().await.unwrap().unwrap()];
-    change(&data.path().join(format!("t.{format}")));
+    change(&served.data().join(format!("t.{format}")));
     let outcome = loop {
         match stream.next().await {
             Ok(Some(batch)) => got.push(batch),
@@ -62,26 +73,31 @@ fn check(outcome: Result<Vec<RecordBatch>, Status>) {
 
 #[tokio::test]
 async fn a_file_replaced_by_rename_is_read_to_its_end() {
-    for (format, known) in FORMATS {
-        let outcome = read_across(format, known, |path| {
+    for case in &CASES {
+        let outcome = read_across(case, |path| {
             let other = path.with_extension("new");
             fs::write(&other, b"not a table").unwrap();
             fs::rename(&other, path).unwrap();
         });
-        assert_eq!(tag_of(&outcome.await.unwrap(), ROWS), 1, "{format}: the open file stays whole");
+        assert_eq!(
+            tag_of(&outcome.await.unwrap(), ROWS),
+            1,
+            "{}: the open file stays whole",
+            case.format
+        );
     }
 }
 
 #[tokio::test]
 async fn a_file_deleted_is_read_to_its_end() {
-    let outcome = read_across("feather", false, |path| fs::remove_file(path).unwrap());
+    let outcome = read_across(&CASES[0], |path| fs::remove_file(path).unwrap());
     assert_eq!(tag_of(&outcome.await.unwrap(), ROWS), 1);
 }
 
 #[tokio::test]
 async fn a_file_truncated_is_data_loss() {
-    for (format, known) in FORMATS {
-        let outcome = read_across(format, known, |path| {
+    for case in &CASES {
+        let outcome = read_across(case, |path| {
             let file = OpenOptions::new().write(true).open(path).unwrap();
             file.set_len(file.metadata().unwrap().len() / 3).unwrap();
         });
@@ -91,8 +107,8 @@ async fn a_file_truncated_is_data_loss() {
 
 #[tokio::test]
 async fn a_file_overwritten_in_place_is_data_loss() {
-    for (format, known) in FORMATS {
-        let outcome = read_across(format, known, |path| {
+    for case in &CASES {
+        let outcome = read_across(case, |path| {
             let mut file = OpenOptions::new().write(true).open(path).unwrap();
             let length = file.metadata().unwrap().len();
             file.seek(SeekFrom::Start(length / 4)).unwrap();

@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -18,13 +17,13 @@ use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use flight_net::client::{ConnectOptions, Connector, Transport};
-use flight_testkit::{ServerCommand, ServerProcess, assert_same_rows, batches, rng, schemas};
-use flight_tls::{ClientOptions, ClientTls, Trust, client_config};
+use flight_net::client::Transport;
+use flight_testkit::{assert_same_rows, batches, rng, schemas};
 use futures_util::{StreamExt, TryStreamExt};
-use tempfile::{TempDir, tempdir};
+use tempfile::tempdir;
 
 use crate::client::Client;
+use crate::served::Served;
 
 /// What batches can be like, by name.
 fn kinds() -> Vec<(&'static str, SchemaRef, Vec<RecordBatch>)> {
@@ -93,51 +92,13 @@ fn write(data: &Path, name: &str, schema: &SchemaRef, sent: &[RecordBatch]) {
     writer.finish().unwrap();
 }
 
-struct Served {
-    _data: TempDir,
-    certs: TempDir,
-    server: ServerProcess,
-}
-
-impl Served {
-    /// A server in plaintext and over TLS, over files of every kind.
-    fn start(flags: &[&str]) -> Self {
-        let (data, certs) = (tempdir().unwrap(), tempdir().unwrap());
-        for (name, schema, sent) in kinds() {
-            write(data.path(), name, &schema, &sent);
-        }
-        let made = Command::new(flight_testkit::program("flight-server"))
-            .args(["certs", "--out"])
-            .arg(certs.path())
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{made:?}");
-        let file = |name: &str| certs.path().join(name);
-        let server = ServerCommand::serve(data.path())
-            .args(["--listen", "grpc://127.0.0.1:0", "--listen", "grpc+tls://127.0.0.1:0"])
-            .arg("--tls-cert")
-            .arg(file("server-ec.pem"))
-            .arg("--tls-key")
-            .arg(file("server-ec.key"))
-            .args(flags)
-            .start();
-        Self { _data: data, certs, server }
+/// A server in plaintext and over TLS, over files of every kind.
+fn start(flags: &[&str]) -> Served {
+    let data = tempdir().unwrap();
+    for (name, schema, sent) in kinds() {
+        write(data.path(), name, &schema, &sent);
     }
-
-    fn tls(&self) -> ClientTls {
-        let trust = Trust::Roots(self.certs.path().join("ca.pem"));
-        client_config(trust, None, ClientOptions::default()).unwrap()
-    }
-
-    async fn client(&self, secure: bool, transport: Transport) -> Client {
-        let endpoints = self.server.ready()["endpoints"].as_array().unwrap();
-        let endpoints = endpoints.iter().map(|endpoint| endpoint.as_str().unwrap());
-        let scheme = if secure { "grpc+tls:" } else { "grpc:" };
-        let endpoint = endpoints.into_iter().find(|e| e.starts_with(scheme)).unwrap();
-        let options = ConnectOptions { transport, ..ConnectOptions::default() };
-        let tls = secure.then(|| self.tls());
-        Client::over(Connector::new(endpoint.parse().unwrap(), tls, options)).await.unwrap()
-    }
+    Served::start(data, flags)
 }
 
 /// How a client takes rows from the socket.
@@ -219,7 +180,7 @@ const ALL_FORMS: &[&str] = &["plain", "lz4", "zstd", "stream"];
 
 #[tokio::test]
 async fn files_that_are_read_arrive_equal() {
-    let served = Served::start(&[]);
+    let served = start(&[]);
     for secure in [false, true] {
         check_reads(&served, ALL_FORMS, secure).await;
     }
@@ -227,7 +188,7 @@ async fn files_that_are_read_arrive_equal() {
 
 #[tokio::test]
 async fn files_that_are_mapped_arrive_equal() {
-    let served = Served::start(&["--map-files"]);
+    let served = start(&["--map-files"]);
     for secure in [false, true] {
         check_reads(&served, ALL_FORMS, secure).await;
     }
@@ -235,7 +196,7 @@ async fn files_that_are_mapped_arrive_equal() {
 
 #[tokio::test]
 async fn uploads_arrive_equal() {
-    let served = Served::start(&[]);
+    let served = start(&[]);
     for secure in [false, true] {
         for transport in [Transport::Own, Transport::Hyper] {
             let client = served.client(secure, transport).await;
@@ -264,7 +225,7 @@ async fn put_by_arrow_flight(client: &Client, command: String, sent: Vec<RecordB
 
 #[tokio::test]
 async fn uploads_of_arrow_flight_arrive_equal() {
-    let served = Served::start(&[]);
+    let served = start(&[]);
     for secure in [false, true] {
         let client = served.client(secure, Transport::Hyper).await;
         for (name, _, sent) in kinds() {
@@ -281,7 +242,7 @@ async fn uploads_of_arrow_flight_arrive_equal() {
 
 #[tokio::test]
 async fn parquet_arrives_equal() {
-    let served = Served::start(&[]);
+    let served = start(&[]);
     let client = served.client(false, Transport::Own).await;
     // Columns that Parquet refuses are left out.
     let stored = |schema: &SchemaRef| -> Vec<usize> {

@@ -11,4 +11,5 @@ mod lifecycle;
 mod memory;
 mod messages;
 mod raw;
+mod served;
 mod stalls;

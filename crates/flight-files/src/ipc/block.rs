@@ -87,6 +87,12 @@ impl Body<'_> {
         self.access.read_unwatched(range.start, range.end - range.start)
     }
 
+    /// The same in memory that stays as it is, for what is looked at more than once.
+    pub(super) fn copy(&self, range: Range<u64>) -> Result<Buffer, FileError> {
+        let range = self.place(range);
+        self.access.read_copy(range.start, range.end - range.start)
+    }
+
     /// Where some bytes of it lie in the file.
     pub(super) fn place(&self, range: Range<u64>) -> Range<u64> {
         self.offset.saturating_add(range.start)..self.offset.saturating_add(range.end)

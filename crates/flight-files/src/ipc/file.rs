@@ -9,6 +9,7 @@ use flatbuffers::VerifierOptions;
 use super::{Entry, EntryKind, entry_kind, parse_message};
 use crate::access::FileAccess;
 use crate::error::{FileError, within};
+use crate::format::CREATED_BY;
 use crate::limits::ReadLimits;
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -54,6 +55,14 @@ pub(super) fn parse(footer: &[u8]) -> Result<Footer<'_>, FileError> {
     let options = VerifierOptions { max_tables: 16 << 20, ..VerifierOptions::default() };
     arrow_ipc::root_as_footer_with_opts(&options, footer)
         .map_err(|error| FileError::damaged(format!("its footer is not a flatbuffer: {error}")))
+}
+
+/// What a footer that [`read`] gave names as the file's writer.
+pub(super) fn writer(footer: &[u8]) -> Option<String> {
+    let footer = parse(footer).ok()?;
+    let mut pairs = footer.custom_metadata()?.iter();
+    let pair = pairs.find(|pair| pair.key() == Some(CREATED_BY))?;
+    pair.value().map(str::to_owned)
 }
 
 fn read_footer(access: &FileAccess, limits: &ReadLimits) -> Result<(Vec<u8>, u64), FileError> {

@@ -22,6 +22,7 @@ use flight_wire::{BatchDecoder, DecodeLimits, Decoded};
 
 use crate::access::FileAccess;
 use crate::error::{FileError, within};
+use crate::format::is_this_library;
 use crate::limits::ReadLimits;
 use checked::Checked;
 
@@ -38,6 +39,8 @@ pub(crate) struct Index {
     checked: Checked,
     rows: u64,
     limits: DecodeLimits,
+    /// Whether this library wrote the file.
+    pub(crate) is_own: bool,
 }
 
 /// The flatbuffer that holds the schema.
@@ -77,6 +80,7 @@ impl Index {
         let (footer, entries) = file::read(access, limits)?;
         let mut index = Self::new(SchemaBytes::Footer(footer.clone()), limits)?;
         index.append(entries, limits.body_bytes)?;
+        index.is_own = file::writer(&footer).is_some_and(|writer| is_this_library(&writer));
         Ok((index, footer))
     }
 
@@ -103,7 +107,7 @@ impl Index {
         let limits = limits.decode();
         let schema = schema_bytes.decoder(limits.clone())?.1;
         let (entries, checked) = (Vec::new(), Checked::default());
-        Ok(Self { schema, schema_bytes, entries, checked, rows: 0, limits })
+        Ok(Self { schema, schema_bytes, entries, checked, rows: 0, limits, is_own: false })
     }
 
     fn append(&mut self, entries: Vec<Entry>, body_bytes_max: u64) -> Result<(), FileError> {

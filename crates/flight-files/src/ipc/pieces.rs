@@ -25,6 +25,7 @@ use super::cut::{Stop, cut};
 use super::scan::{IpcScan, fault};
 use super::stored::{Segment, StoredMessage};
 use super::{Entry, EntryKind};
+use crate::access::FileAccess;
 use crate::dataset::Piece;
 use crate::error::{FileError, within};
 
@@ -79,6 +80,10 @@ impl IpcPieces {
         Self { scan, schema, columns, options, current, seamless, dictionaries_due, checker }
     }
 
+    pub(crate) fn access(&self) -> &FileAccess {
+        &self.scan.access
+    }
+
     /// The next rows. After an error there is none.
     pub(crate) fn next_piece(&mut self) -> Result<Option<Piece>, FileError> {
         loop {
@@ -97,7 +102,7 @@ impl IpcPieces {
                 None if entry.kind != EntryKind::Dictionary => continue,
                 Some(rows) if !self.dictionaries_due => {
                     let header =
-                        self.scan.access.bytes_of(entry.header_offset, entry.header_bytes)?;
+                        self.scan.access.copy_of(entry.header_offset, entry.header_bytes)?;
                     if let Some(piece) = self.begin(at, entry, &header, rows)? {
                         return Ok(Some(piece));
                     }

@@ -84,8 +84,9 @@ impl IpcScan {
     }
 
     fn decode_entry(&mut self, entry: Entry) -> Result<Decoded, FileError> {
-        let header = self.access.bytes_of(entry.header_offset, entry.header_bytes)?;
-        let body = self.access.bytes_of(entry.body_offset, entry.body_bytes)?;
+        // Read, though the file may be mapped: arrays are used after they were checked.
+        let header = self.access.read_aligned(entry.header_offset, entry.header_bytes)?;
+        let body = self.access.read_aligned(entry.body_offset, entry.body_bytes)?;
         self.decode(&header, &body)
     }
 

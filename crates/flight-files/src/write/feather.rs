@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::DictionaryTracker;
-use arrow_ipc::{Block, FooterBuilder, MetadataVersion, root_as_message};
+use arrow_ipc::{Block, FooterBuilder, KeyValueBuilder, MetadataVersion, root_as_message};
 use arrow_schema::{DataType, Field, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use flight_wire::{
@@ -20,7 +20,7 @@ use flight_wire::{
 use super::dictionary::Dictionaries;
 use super::gather::GatherWriter;
 use crate::error::{FileError, arrow_write};
-use crate::format::Codec;
+use crate::format::{CREATED_BY, Codec, created_by};
 
 const MAGIC: &[u8] = b"ARROW1";
 /// The magic at the front, padded so that the first message begins at a multiple of 64 bytes; all
@@ -163,11 +163,18 @@ fn footer(schema: &SchemaRef, blocks: &Blocks) -> Vec<u8> {
     let schema = IpcSchemaEncoder::new()
         .with_dictionary_tracker(&mut ids)
         .schema_to_fb_offset(&mut builder, schema);
+    let (key, value) = (builder.create_string(CREATED_BY), builder.create_string(&created_by()));
+    let mut pair = KeyValueBuilder::new(&mut builder);
+    pair.add_key(key);
+    pair.add_value(value);
+    let pair = pair.finish();
+    let metadata = builder.create_vector(&[pair]);
     let mut footer = FooterBuilder::new(&mut builder);
     footer.add_version(MetadataVersion::V5);
     footer.add_schema(schema);
     footer.add_dictionaries(dictionaries);
     footer.add_recordBatches(batches);
+    footer.add_custom_metadata(metadata);
     let footer = footer.finish();
     builder.finish(footer, None);
     builder.finished_data().to_vec()

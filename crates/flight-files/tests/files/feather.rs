@@ -33,6 +33,8 @@ fn check(schema: &SchemaRef, sent: &[RecordBatch], codec: Codec) {
         .unwrap();
     let mut other = FileWriter::try_new_with_options(Vec::new(), schema, options).unwrap();
     sent.iter().for_each(|batch| other.write(batch).unwrap());
+    let version = concat!("flight-files version ", env!("CARGO_PKG_VERSION"));
+    other.write_metadata("created_by", version);
     let expected = other.into_inner().unwrap();
     let first = expected.iter().zip(&found).position(|(expected, found)| expected != found);
     assert_eq!((first, found.len()), (None, expected.len()), "{codec:?}, {schema}");

@@ -106,7 +106,16 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         if bytes >= GATHERED_WRITE_BYTES {
             ready!(self.poll_write_waiting(cx))?;
-            return Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
+            let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
+            return match written {
+                Poll::Ready(Err(error)) if error.raw_os_error() == Some(libc::EFAULT) => {
+                    // The kernel found no memory behind a piece, which was to be that of a mapped
+                    // file that has been cut. Whoever mapped it answers to those who read it here.
+                    touch(pieces);
+                    Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+                }
+                written => written,
+            };
         }
         if self.waiting.len() - self.sent + bytes > GATHERED_BYTES {
             ready!(self.poll_write_waiting(cx))?;
@@ -122,6 +131,15 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
             self.waiting.extend_from_slice(piece);
         }
         Poll::Ready(Ok(bytes))
+    }
+}
+
+/// Reads a byte of every page of these pieces.
+fn touch(pieces: &[IoSlice<'_>]) {
+    const PAGE_BYTES: usize = 4096;
+    for piece in pieces {
+        let pages = piece.iter().step_by(PAGE_BYTES).chain(piece.last());
+        std::hint::black_box(pages.fold(0, |sum, byte| sum ^ byte));
     }
 }
 

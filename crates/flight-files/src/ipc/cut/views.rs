@@ -34,7 +34,7 @@ impl Cutter<'_> {
     pub(super) fn views(&mut self, rows: &Range<u64>) -> Result<(), Stop> {
         let buffer = self.buffer()?;
         let part = times(rows.start, VIEW_BYTES as u64)?..times(rows.end, VIEW_BYTES as u64)?;
-        let stored = self.take(&buffer, part)?;
+        let stored = self.body.copy(self.place(&buffer, part)?)?;
         let count = self.block.layout.variadic.get(self.at.variadic).copied().unwrap_or(0);
         self.at.variadic += 1;
         let data = Data { first: self.at.buffer, count: count.unsigned_abs() };

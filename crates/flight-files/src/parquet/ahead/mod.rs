@@ -49,6 +49,12 @@ impl ParquetAhead {
             Taken::End => Ok(None),
         }
     }
+
+    /// Gives up the memory of what is decoded and was not taken; it is decoded again when the next
+    /// batch is asked for.
+    pub(crate) fn park(&mut self) {
+        self.pool.park(self.scan);
+    }
 }
 
 impl Drop for ParquetAhead {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use arrow_array::RecordBatch;
+use flight_wire::BufferPool;
 
 use super::pool::DecodeOptions;
 use crate::error::{FileError, unwinding};
@@ -20,8 +21,14 @@ use crate::parquet::scan::ParquetScan;
 /// One scan's parts in the order of their rows.
 pub(super) struct Parts {
     projection: Arc<Projection>,
-    /// Rows that belong to no part yet.
+    /// Rows that were not taken yet.
+    untaken: Range<u64>,
+    /// Rows that belong to no part yet: the last of them.
     unclaimed: Range<u64>,
+    /// Whether nothing is decoded until a batch is asked for.
+    parked: bool,
+    /// The next part's.
+    next_id: u64,
     /// Of the row group that was cut last; the readers of its parts hold them, and pay for them.
     dictionaries: Weak<Dictionaries>,
     options: DecodeOptions,
@@ -32,8 +39,8 @@ pub(super) struct Parts {
 
 /// Rows of one row group, read by one reader.
 struct Part {
-    /// Its first row, which no other part has: jobs are known by it.
-    first_row: u64,
+    /// Jobs are known by it.
+    id: u64,
     state: State,
     /// Each with its bytes.
     batches: VecDeque<(RecordBatch, u64)>,
@@ -54,7 +61,7 @@ enum State {
 
 /// A batch to decode.
 pub(super) struct Job {
-    first_row: u64,
+    part: u64,
     scan: Box<ParquetScan>,
 }
 
@@ -64,6 +71,20 @@ pub(super) struct Outcome {
     result: Result<Option<RecordBatch>, FileError>,
     bytes: u64,
     held: u64,
+}
+
+/// Memory of a scan that was parked, freed when it is dropped.
+pub(super) struct Parked {
+    parts: VecDeque<Part>,
+    /// Where the pages of their readers go.
+    memory: BufferPool,
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        self.parts.clear();
+        self.memory.clear();
+    }
 }
 
 /// What is there for the reader of a scan.
@@ -93,8 +114,17 @@ impl Parts {
         rows: Range<u64>,
         options: DecodeOptions,
     ) -> Self {
-        let (unclaimed, dictionaries, parts) = (rows, Weak::new(), VecDeque::new());
-        Self { projection, unclaimed, dictionaries, options, parts, bytes: 0 }
+        Self {
+            projection,
+            untaken: rows.clone(),
+            unclaimed: rows,
+            parked: false,
+            next_id: 0,
+            dictionaries: Weak::new(),
+            options,
+            parts: VecDeque::new(),
+            bytes: 0,
+        }
     }
 
     /// Bytes of batches that wait, of readers, and of what is being decoded.
@@ -104,6 +134,9 @@ impl Parts {
 
     /// The next batch to decode, where there is one that costs no more than `room`.
     pub(super) fn next_job(&mut self, room: u64) -> Option<Job> {
+        if self.parked {
+            return None;
+        }
         let room = room.min(self.options.scan_bytes.saturating_sub(self.bytes));
         let (mut readers, mut startable) = (0, None);
         for (index, part) in self.parts.iter().enumerate() {
@@ -126,13 +159,14 @@ impl Parts {
             unreachable!("only a part that waits was chosen");
         };
         self.bytes += part.batch_bytes;
-        Some(Job { first_row: part.first_row, scan })
+        Some(Job { part: part.id, scan })
     }
 
-    /// Takes a job back, or returns it where a part before its own has failed meanwhile.
+    /// Takes a job back, or returns it where nobody waits for it any more: a part before its own
+    /// has failed meanwhile, or the scan was parked.
     pub(super) fn finish(&mut self, outcome: Outcome) -> Option<Outcome> {
-        let first_row = outcome.job.first_row;
-        let Some(index) = self.parts.iter().position(|part| part.first_row == first_row) else {
+        let id = outcome.job.part;
+        let Some(index) = self.parts.iter().position(|part| part.id == id) else {
             return Some(outcome);
         };
         let Outcome { job: Job { mut scan, .. }, result, bytes, held } = outcome;
@@ -170,18 +204,32 @@ impl Parts {
 
     /// What comes next, or `None` where it is still to be decoded.
     pub(super) fn take(&mut self) -> Option<Taken> {
+        self.parked = false;
         let Some(first) = self.parts.front_mut() else {
             return self.unclaimed.is_empty().then_some(Taken::End);
         };
         if let Some((batch, bytes)) = first.batches.pop_front() {
             self.bytes -= bytes;
+            self.untaken.start += batch.num_rows() as u64;
             self.drop_empty();
             return Some(Taken::Batch(batch));
         }
         let error = first.error.take()?;
         self.parts.clear();
+        self.untaken = 0..0;
         self.bytes = 0;
         Some(Taken::Failed(error))
+    }
+
+    /// Gives up all that was decoded and not taken, for the caller to drop. It is decoded again
+    /// once a batch is asked for.
+    pub(super) fn park(&mut self) -> Parked {
+        self.parked = true;
+        self.unclaimed = self.untaken.clone();
+        self.dictionaries = Weak::new();
+        self.bytes = 0;
+        let parts = std::mem::take(&mut self.parts);
+        Parked { parts, memory: self.projection.memory.clone() }
     }
 
     /// Drops the first parts as long as nothing is left of them.
@@ -220,7 +268,9 @@ impl Parts {
         let state = State::Waiting(Box::new(scan));
         let (batches, error) = (VecDeque::new(), None);
         self.bytes += held;
-        self.parts.push_back(Part { first_row, state, batches, error, held, batch_bytes });
+        let id = self.next_id;
+        self.next_id += 1;
+        self.parts.push_back(Part { id, state, batches, error, held, batch_bytes });
         Some(self.parts.len() - 1)
     }
 }

@@ -118,13 +118,24 @@ impl DecodePool {
     pub(super) fn take(&self, id: u64, ready: &Condvar) -> Taken {
         let mut state = self.shared.lock();
         loop {
-            if let Some(taken) = state.of(id, Parts::take).expect("a scan is removed by its drop") {
-                // There is room for another batch now.
-                self.shared.wake(&mut state);
+            let taken = state.of(id, Parts::take).expect("a scan is removed by its drop");
+            // There is room for another batch now, or need of one.
+            self.shared.wake(&mut state);
+            if let Some(taken) = taken {
                 return taken;
             }
             state = ready.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Gives up what is decoded of a scan, until something of it is taken again.
+    pub(super) fn park(&self, id: u64) {
+        let mut state = self.shared.lock();
+        let parked = state.of(id, Parts::park);
+        // Other scans may use the room.
+        self.shared.wake(&mut state);
+        drop(state);
+        drop(parked); // Batches are given back without the lock.
     }
 
     pub(super) fn remove(&self, id: u64) {

@@ -154,6 +154,48 @@ fn other_scans_leave_no_room_but_for_the_batch_that_is_waited_for() {
     assert!(parts.next_job(0).is_some());
 }
 
+#[test]
+fn a_parked_scan_holds_nothing_and_goes_on_where_it_was() {
+    for threads in [1, 3] {
+        let mut parts = sample(9_000, &options(threads, 800_000));
+        let mut rows = Vec::new();
+        // Nothing taken, then half a row group, then into the second.
+        for batches in [0, 3, 2, 12] {
+            decode_all(&mut parts, 800_000 + SLACK_BYTES);
+            let interrupted: Vec<_> = std::iter::from_fn(|| parts.next_job(u64::MAX)).collect();
+            for _ in 0..batches {
+                decode_all(&mut parts, 800_000 + SLACK_BYTES);
+                let Some(Taken::Batch(batch)) = parts.take() else { panic!("a batch is there") };
+                rows.extend(batch.column(0).as_primitive::<Int64Type>().values());
+            }
+            let running: Vec<_> = std::iter::from_fn(|| parts.next_job(u64::MAX)).collect();
+            drop(parts.park());
+            assert_eq!((parts.bytes(), parts.count()), (0, 0), "nothing is held");
+            assert!(parts.next_job(u64::MAX).is_none(), "nobody asks");
+            assert!(parts.take().is_none(), "it is still to be decoded");
+            let anew = parts.next_job(u64::MAX).unwrap();
+            for job in interrupted.into_iter().chain(running) {
+                assert!(parts.finish(job.run()).is_some(), "of before");
+            }
+            assert!(parts.finish(anew.run()).is_none());
+        }
+        rows.extend(take_all(&mut parts, 800_000 + SLACK_BYTES).0);
+        assert_eq!(rows, (0..9_000).collect::<Vec<_>>(), "{threads} threads");
+        assert_eq!(parts.bytes(), 0);
+    }
+}
+
+#[test]
+fn a_scan_that_has_failed_is_over_though_it_is_parked() {
+    let mut parts = parts(damaged(), &options(3, 800_000));
+    decode_all(&mut parts, 800_000 + SLACK_BYTES);
+    drop(parts.park());
+    let (found, error) = take_all(&mut parts, 800_000 + SLACK_BYTES);
+    assert_eq!((found.len(), error.is_some()), (GROUP_ROWS as usize, true));
+    drop(parts.park());
+    assert!(matches!(parts.take(), Some(Taken::End)));
+}
+
 /// A file whose second row group is overwritten.
 fn damaged() -> File {
     let file = file(9_000);

@@ -1,0 +1,7 @@
+//! Rows turned into frames, ahead of the socket, and handed to it.
+
+mod frames;
+mod send;
+
+pub(super) use frames::{Frames, Rows};
+pub(super) use send::send;

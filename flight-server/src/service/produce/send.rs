@@ -1,0 +1,174 @@
+//! Frames handed to the socket, as the reader makes room for them.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flight_net::server::CallContext;
+use flight_net::{FrameSender, Room};
+use flight_wire::Frame;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
+use tonic::Status;
+
+use super::frames::Frames;
+use crate::service::metrics::Call;
+use crate::service::status::trailers;
+
+/// Parts of a body that wait for the socket, beside the one that its head goes with: more would
+/// leave the cache before they are sent.
+const PARTS_AHEAD: usize = 2;
+/// More frames than ever wait for the socket at once.
+const UNSENT_MAX: u32 = 1 << 10;
+/// A stream that nobody reads from gives up what was decoded ahead for it after so long, and after
+/// twice as long each further time, so that a slow reader does not have everything decoded twice.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Sends all frames and the trailers; ends early when the reader goes, stalls, or is out of time.
+pub(in crate::service) async fn send(
+    frames: Frames,
+    sender: FrameSender,
+    context: CallContext,
+    stall: Duration,
+    mut call: Call,
+) {
+    let mut sending = Sending {
+        frames: Some(frames),
+        parts: Arc::new(Semaphore::new(PARTS_AHEAD)),
+        unsent: Arc::new(Semaphore::new(UNSENT_MAX as usize)),
+        patience: PATIENCE,
+        deadline: context.deadline,
+        stall,
+    };
+    let status = match sending.send_all(&sender, &mut call).await {
+        Ok(()) => Status::ok(""),
+        Err(Ended::With(status)) => status,
+        Err(Ended::WithoutTrailers(status)) => {
+            // The stream is reset (CANCEL) when the sender is dropped.
+            call.finish(&status);
+            return;
+        }
+    };
+    call.finish(&status);
+    // A reader that does not take the trailers either loses the stream.
+    let _ = timeout(stall, sender.end(Some(trailers(&status)))).await;
+}
+
+struct Sending {
+    /// With a thread that may block while it makes the next.
+    frames: Option<Frames>,
+    parts: Arc<Semaphore>,
+    /// Less a permit for each frame that shares memory with its source.
+    unsent: Arc<Semaphore>,
+    patience: Duration,
+    deadline: Option<Instant>,
+    stall: Duration,
+}
+
+/// Why a stream ends early.
+enum Ended {
+    With(Status),
+    /// A reader that is gone, or takes nothing, takes no trailers either.
+    WithoutTrailers(Status),
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Self {
+        Self::With(status)
+    }
+}
+
+impl Sending {
+    async fn send_all(&mut self, sender: &FrameSender, call: &mut Call) -> Result<(), Ended> {
+        loop {
+            // Room first, so that a stalled reader holds what waits for it and nothing more.
+            let (room, part) = self.room(sender).await?;
+            let Some((mut frame, (batches, rows))) = self.make().await? else { break };
+            match part {
+                Some(part) => frame.holding(part),
+                None if self.frames()?.share_source() => {
+                    frame.holding(Arc::clone(&self.unsent).try_acquire_owned());
+                }
+                None => {}
+            }
+            let bytes = frame.bytes() as u64;
+            room.send(frame);
+            call.sent(bytes, batches, rows);
+        }
+        if self.frames()?.share_source() {
+            // What was sent is sound if the source is still what it was afterwards.
+            let sent = self.unsent.acquire_many(UNSENT_MAX);
+            drop(in_time(self.deadline, self.stall, sent).await?);
+            self.frames()?.check_source()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for room for a frame; also for that of a part, where a body was begun.
+    async fn room<'a>(
+        &mut self,
+        sender: &'a FrameSender,
+    ) -> Result<(Room<'a>, Option<OwnedSemaphorePermit>), Ended> {
+        let (parts, begun) = (Arc::clone(&self.parts), self.frames()?.are_amid_body());
+        let room = async {
+            // It never closes.
+            let part = if begun { parts.acquire_owned().await.ok() } else { None };
+            sender.room().await.map(|room| (room, part))
+        };
+        let mut room = pin!(in_time(self.deadline, self.stall, room));
+        let room = match timeout(self.patience, &mut room).await {
+            Ok(room) => room?,
+            Err(_) => {
+                self.frames()?.park();
+                self.patience *= 2;
+                room.await?
+            }
+        };
+        room.ok_or_else(|| Ended::WithoutTrailers(Status::cancelled("the client went away")))
+    }
+
+    /// The next frame, with its batches and rows; `None` after the last.
+    async fn make(&mut self) -> Result<Option<(Frame, (u64, u64))>, Ended> {
+        if let Some(frame) = self.frames()?.next_resident()? {
+            return Ok(Some((frame, self.frames()?.counted())));
+        }
+        let mut frames = self.frames.take().ok_or_else(failed)?;
+        let made = tokio::task::spawn_blocking(move || {
+            let made = frames.next();
+            (frames, made)
+        });
+        let (frames, made) = made.await.map_err(|_| failed())?;
+        let counted = frames.counted();
+        self.frames = Some(frames);
+        Ok(made?.map(|frame| (frame, counted)))
+    }
+
+    fn frames(&mut self) -> Result<&mut Frames, Status> {
+        self.frames.as_mut().ok_or_else(failed)
+    }
+}
+
+/// What `work` gives, unless the reader stalls or the call's deadline passes before.
+async fn in_time<T>(
+    deadline: Option<Instant>,
+    stall: Duration,
+    work: impl Future<Output = T>,
+) -> Result<T, Ended> {
+    let now = Instant::now();
+    let late = || Ended::With(Status::deadline_exceeded("the deadline has passed"));
+    let deadline = deadline.filter(|deadline| *deadline < now + stall);
+    if deadline.is_some_and(|deadline| deadline <= now) {
+        return Err(late());
+    }
+    timeout_at(deadline.unwrap_or(now + stall), work).await.map_err(|_| match deadline {
+        Some(_) => late(),
+        None => {
+            let what = format!("nothing was read for {stall:?}");
+            Ended::WithoutTrailers(Status::deadline_exceeded(what))
+        }
+    })
+}
+
+fn failed() -> Status {
+    Status::internal("the server failed on this call")
+}
