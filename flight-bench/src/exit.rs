@@ -23,6 +23,12 @@ impl Exit {
     pub(crate) fn code(self) -> u8 {
         self as u8
     }
+
+    /// The end that a code stands for; one of a later version is a failure.
+    pub(crate) fn from_code(code: u8) -> Self {
+        let all = [Self::Done, Self::Usage, Self::Unreachable, Self::Interrupted];
+        all.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Failed)
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -77,6 +77,11 @@ pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
 /// Bytes of an error sentence of a server that are kept and shown.
 pub(crate) const ERROR_SENTENCE_CHARS_MAX: usize = 400;
 
+/// Runs that are kept; the oldest make room.
+pub(crate) const RUNS_KEPT: usize = 500;
+/// Bytes of a saved run, or of a report that holds one.
+pub(crate) const RUN_FILE_BYTES_MAX: u64 = 256 << 20;
+
 /// The longest latency a histogram tells apart; longer ones count as this one.
 pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);
 /// Decimal digits that a histogram keeps.

@@ -5,6 +5,7 @@
 //! recorded becomes figures and reports (`stats`, `report`). Sockets, TLS and messages are the
 //! libraries'.
 
+mod again;
 mod cli;
 mod config;
 mod exit;
@@ -15,6 +16,7 @@ mod progress;
 mod record;
 mod report;
 mod run;
+mod saved;
 mod stats;
 mod target;
 mod workload;
@@ -47,6 +49,8 @@ fn start() -> Result<Exit, Stop> {
     match cli.command {
         Some(Command::Ladder(args)) => return climb(&LadderConfig::from_args(args)?),
         Some(Command::LadderServe(args)) => return ladder::serve(&args),
+        Some(Command::Report(args)) => return again::report(args),
+        Some(Command::Baseline(args)) => return again::baseline(args),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
@@ -59,6 +63,11 @@ fn start() -> Result<Exit, Stop> {
     }
     if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
+    }
+    if let Some(keep) = &config.output.keep
+        && let Err(error) = keep.keep(&results)
+    {
+        say(&format!("flight-bench: warning: the run is not kept: {error:#} (--no-save)"));
     }
     report::publish(&results, &config.output)?;
     Ok(results.outcome.exit)

@@ -8,6 +8,7 @@ mod ladder;
 mod output;
 mod put;
 mod quick;
+mod report;
 mod source;
 mod target;
 pub(crate) mod units;
@@ -21,6 +22,7 @@ pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
+pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use source::{Source, Text};
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 
@@ -86,6 +88,15 @@ pub(crate) enum Command {
     /// with the processor time of both. A flight-server is started for the Flight rungs.
     #[command(after_help = EXIT_CODES)]
     Ladder(LadderArgs),
+
+    /// Tells a saved run again, in any form.
+    ///
+    /// Every run is kept on this machine. 'flight-bench report' tells the last one.
+    #[command(after_help = EXIT_CODES)]
+    Report(ReportArgs),
+
+    /// Keeps runs under a name, to compare others with.
+    Baseline(BaselineArgs),
 
     /// The other end of the ladder's lower rungs; started by it.
     ///
@@ -191,6 +202,8 @@ mod tests {
             Some(Command::Put(args)) => ("put", args.target.target),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
+            Some(Command::Report(_)) => ("report", None),
+            Some(Command::Baseline(_)) => ("baseline", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

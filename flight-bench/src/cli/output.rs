@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::RunsArgs;
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -20,6 +22,15 @@ pub(crate) struct OutputArgs {
     /// The form follows the name: .json or .txt. It is written whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
+
+    /// Do not keep the run on this machine.
+    ///
+    /// Otherwise 'flight-bench report' can tell it again, and 'flight-bench compare' can compare it.
+    #[arg(long)]
+    pub(crate) no_save: bool,
+
+    #[command(flatten)]
+    pub(crate) runs: RunsArgs,
 
     /// Live display of a running measurement.
     ///

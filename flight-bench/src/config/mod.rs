@@ -19,7 +19,9 @@ use crate::cli::{
 };
 use crate::exit::Stop;
 use crate::limits;
+use crate::saved::Saved;
 pub(crate) use ladder::LadderConfig;
+pub(crate) use shared::files_of;
 use shared::{optional, window, within};
 
 /// A run as it will be done.
@@ -126,6 +128,8 @@ pub(crate) struct Output {
     pub(crate) files: Vec<(PathBuf, Format)>,
     pub(crate) progress: Progress,
     pub(crate) quiet: bool,
+    /// Where the run is kept; absent where it is not.
+    pub(crate) keep: Option<Saved>,
 }
 
 impl Config {
@@ -138,9 +142,12 @@ impl Config {
             Some(Command::Quick(args)) => Self::quick(args),
             Some(Command::Get(args)) => Self::get(args),
             Some(Command::Put(args)) => Self::put(args),
-            Some(Command::Ladder(_) | Command::LadderServe(_)) => {
-                Err(Stop::usage("ladder and ladder-serve measure no TARGET; use get or put"))
-            }
+            Some(
+                Command::Ladder(_)
+                | Command::LadderServe(_)
+                | Command::Report(_)
+                | Command::Baseline(_),
+            ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }
 

@@ -7,6 +7,7 @@ use super::{Extent, LinkConfig, Load, Output, Target};
 use crate::cli::{Format, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, TransportName};
 use crate::exit::Stop;
 use crate::limits;
+use crate::saved::Saved;
 use flight_net::client::Transport;
 use flight_wire::limits::SEND_MESSAGE_BYTES_MIN;
 
@@ -131,21 +132,28 @@ impl Load {
 
 impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
-        let file = |path: PathBuf| match path.extension().and_then(|e| e.to_str()) {
-            Some("json") => Ok((path, Format::Json)),
-            Some("txt") => Ok((path, Format::Text)),
-            _ => Err(Stop::usage(format!(
-                "--out {} has no form in its name; end it with .json or .txt",
-                path.display()
-            ))),
-        };
+        let keep = Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save);
         Ok(Self {
             format: args.format,
-            files: args.out.into_iter().map(file).collect::<Result<_, _>>()?,
+            files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,
+            keep,
         })
     }
+}
+
+/// The values of `--out`, each with the form that its name says.
+pub(crate) fn files_of(paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Format)>, Stop> {
+    let file = |path: PathBuf| match path.extension().and_then(|e| e.to_str()) {
+        Some("json") => Ok((path, Format::Json)),
+        Some("txt") => Ok((path, Format::Text)),
+        _ => Err(Stop::usage(format!(
+            "--out {} has no form in its name; end it with .json or .txt",
+            path.display()
+        ))),
+    };
+    paths.into_iter().map(file).collect()
 }
 
 pub(super) fn window(warmup: Duration, duration: Duration) -> Result<Extent, Stop> {

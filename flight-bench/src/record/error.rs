@@ -2,6 +2,7 @@
 //!
 //! A failure never enters a rate or a latency; it stands beside them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::limits::{ERROR_SENTENCE_CHARS_MAX, ERROR_SENTENCES_MAX};
@@ -11,18 +12,18 @@ use crate::limits::{ERROR_SENTENCE_CHARS_MAX, ERROR_SENTENCES_MAX};
 pub(crate) struct Failure {
     /// A gRPC code (`NOT_FOUND`); for what has none, `CONNECT`, `DECODE`, `ENCODE`, `CUT` or
     /// `MISMATCH`.
-    pub(crate) code: &'static str,
+    pub(crate) code: Cow<'static, str>,
     pub(crate) sentence: String,
 }
 
 impl Failure {
-    pub(crate) fn new(code: &'static str, sentence: impl Into<String>) -> Self {
-        Self { code, sentence: sentence.into() }
+    pub(crate) fn new(code: impl Into<Cow<'static, str>>, sentence: impl Into<String>) -> Self {
+        Self { code: code.into(), sentence: sentence.into() }
     }
 
     /// Whether the same call may well succeed a moment later: the server is away or restarts.
     pub(crate) fn is_transient(&self) -> bool {
-        matches!(self.code, "CONNECT" | "UNAVAILABLE" | "CUT")
+        matches!(&*self.code, "CONNECT" | "UNAVAILABLE" | "CUT")
     }
 }
 
@@ -35,7 +36,7 @@ impl From<tonic::Status> for Failure {
 /// How often each code came, with its first few distinct sentences.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ErrorTally {
-    by_code: BTreeMap<&'static str, Errors>,
+    by_code: BTreeMap<Cow<'static, str>, Errors>,
 }
 
 /// The failures of one code.
@@ -52,7 +53,7 @@ impl ErrorTally {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         for (code, errors) in &other.by_code {
-            self.absorb(code, errors.count, errors.sentences.iter().cloned());
+            self.absorb(code.clone(), errors.count, errors.sentences.iter().cloned());
         }
     }
 
@@ -60,8 +61,8 @@ impl ErrorTally {
         self.by_code.values().map(|errors| errors.count).sum()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Errors)> {
-        self.by_code.iter().map(|(code, errors)| (*code, errors))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Errors)> {
+        self.by_code.iter().map(|(code, errors)| (&**code, errors))
     }
 
     /// Every code with its first sentence, on one line.
@@ -72,9 +73,9 @@ impl ErrorTally {
         self.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    fn absorb(
+    pub(crate) fn absorb(
         &mut self,
-        code: &'static str,
+        code: Cow<'static, str>,
         count: u64,
         sentences: impl IntoIterator<Item = String>,
     ) {

@@ -13,8 +13,6 @@ mod window;
 pub(crate) use error::{ErrorTally, Errors, Failure};
 pub(crate) use live::Live;
 pub(crate) use metric::Metric;
-#[cfg(test)]
-pub(crate) use recorder::Counts;
-pub(crate) use recorder::{Recorder, Recording, StreamCounts, Transfer};
+pub(crate) use recorder::{Counts, Recorder, Recording, StreamCounts, Transfer};
 pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES};
 pub(crate) use window::Window;

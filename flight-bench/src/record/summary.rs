@@ -41,6 +41,11 @@ impl Latencies {
         latencies
     }
 
+    /// Takes a histogram that was recorded elsewhere, of the same bounds.
+    pub(crate) fn insert(&mut self, metric: Metric, histogram: Histogram<u64>) {
+        self.histograms[metric as usize] = Some(histogram);
+    }
+
     /// Records an event; one longer than [`LATENCY_MAX`] counts as that.
     pub(crate) fn record(&mut self, metric: Metric, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);

@@ -17,7 +17,7 @@ use super::results::{Measured, Results, Variant};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, StreamCounts};
 
-const SCHEMA: &str = "flight-bench.run/1";
+pub(super) const SCHEMA: &str = "flight-bench.run/1";
 
 pub(super) fn render(results: &Results) -> String {
     let mut text = serde_json::to_string_pretty(&document(results))
@@ -60,6 +60,7 @@ fn variant(variant: &Variant) -> Value {
         "id": variant.id(),
         "workload": variant.workload.name(),
         "transport": variant.transport,
+        "label": variant.label,
         "url": variant.url,
         "tls": variant.tls,
         "acks": variant.acks.map(|acks| match acks {
@@ -106,8 +107,8 @@ fn stream(stream: &StreamCounts) -> Value {
 }
 
 fn errors(errors: &ErrorTally) -> Value {
-    let entry = |(code, errors): (&'static str, &crate::record::Errors)| {
-        (code, json!({ "count": errors.count, "examples": errors.sentences }))
+    let entry = |(code, errors): (&str, &crate::record::Errors)| {
+        (code.to_owned(), json!({ "count": errors.count, "examples": errors.sentences }))
     };
     json!(errors.iter().map(entry).collect::<BTreeMap<_, _>>())
 }
@@ -136,6 +137,15 @@ fn exchange_format(histogram: &Histogram<u64>) -> Option<String> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut bytes).ok()?;
     Some(STANDARD.encode(bytes))
+}
+
+/// Whether a histogram that was read has the bounds of those that are recorded: only such can be
+/// added up.
+pub(super) fn check_bounds(histogram: &Histogram<u64>) -> anyhow::Result<()> {
+    let max = crate::limits::LATENCY_MAX.as_nanos() as u64;
+    let same = histogram.sigfig() == crate::limits::LATENCY_DIGITS && histogram.high() == max;
+    anyhow::ensure!(same, "it has other bounds than this program's");
+    Ok(())
 }
 
 fn nanos(time: std::time::Duration) -> u64 {

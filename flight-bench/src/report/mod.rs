@@ -8,6 +8,7 @@ mod host;
 mod json;
 mod ladder;
 mod quick;
+mod read;
 mod results;
 mod text;
 
@@ -23,6 +24,7 @@ use crate::config::Output;
 use crate::exit::Stop;
 pub(crate) use host::Host;
 pub(crate) use ladder::LadderResults;
+pub(crate) use read::read;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
@@ -67,6 +69,24 @@ pub(crate) fn publish(results: &Results, output: &Output) -> anyhow::Result<()> 
     publish_as(output, |format, reason| render(results, format, reason))
 }
 
+/// The same for a run that was kept: its failure is part of the report.
+///
+/// # Errors
+///
+/// As for [`publish`].
+pub(crate) fn publish_kept(results: &Results, output: &Output) -> anyhow::Result<()> {
+    publish_as(output, |format, _| render(results, format, Reason::InReport))
+}
+
+/// Prints to stdout.
+///
+/// # Errors
+///
+/// Stdout is gone.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    std::io::stdout().write_all(text.as_bytes()).context("cannot write to stdout")
+}
+
 /// Prints and writes what `render` makes of a run.
 ///
 /// # Errors
@@ -76,15 +96,21 @@ pub(crate) fn publish_as(
     output: &Output,
     render: impl Fn(Format, Reason) -> String,
 ) -> anyhow::Result<()> {
-    let printed = std::io::stdout()
-        .write_all(render(output.format, Reason::OnStderr).as_bytes())
-        .context("cannot write to stdout");
+    let printed = print(&render(output.format, Reason::OnStderr));
     let written: Vec<_> = output
         .files
         .iter()
-        .map(|(path, format)| write_whole(path, &render(*format, Reason::InReport)))
+        .map(|(path, format)| {
+            let written = write_whole(path, &render(*format, Reason::InReport));
+            written.map_err(|error| anyhow!("--out {}: cannot be written: {error}", path.display()))
+        })
         .collect();
     printed.and_then(|()| written.into_iter().collect())
+}
+
+/// The document of a run, as it is kept and as `--format json` prints it.
+pub(crate) fn document(results: &Results) -> String {
+    json::render(results)
 }
 
 fn render(results: &Results, format: Format, reason: Reason) -> String {
@@ -97,7 +123,7 @@ fn render(results: &Results, format: Format, reason: Reason) -> String {
 }
 
 /// Writes a file under a temporary name beside its place and renames it: whole or not at all.
-fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     let write = || {
         let mut file = temporary_in(folder_of(path))?;
         file.write_all(text.as_bytes())?;
@@ -105,8 +131,7 @@ fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
         file.persist(path).map_err(|failed| failed.error)?;
         Ok(())
     };
-    let place = |error| anyhow!("--out {}: cannot be written: {}", path.display(), kind_of(&error));
-    write().map_err(place)
+    write().map_err(|error| kind_of(&error).into())
 }
 
 fn temporary_in(folder: &Path) -> std::io::Result<NamedTempFile> {
@@ -154,15 +179,18 @@ mod file_tests {
     fn a_file_that_cannot_be_written_in_the_end_is_named_as_it_was_given() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("gone").join("x.json");
-        let error = write_whole(&path, "{}").expect_err("there is no such folder").to_string();
+        let files = vec![(path.clone(), Format::Json)];
+        let (format, progress) = (Format::Text, Progress::None);
+        let output = Output { format, files, progress, quiet: true, keep: None };
+        let error = publish_as(&output, |_, _| String::new()).expect_err("there is no such folder");
         let want = format!("--out {}: cannot be written: entity not found", path.display());
-        assert_eq!(error, want);
+        assert_eq!(error.to_string(), want);
     }
 
     fn check(path: &Path, want: Option<&str>) {
         let files = vec![(path.to_owned(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true };
+        let output = Output { format, files, progress, quiet: true, keep: None };
         let got = check_files(&output).err();
         let Some(want) = want else {
             assert!(got.is_none(), "{got:?}");

@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_run_without_a_figure_has_no_table_and_no_definitions() {
         let mut results = crate::report::tests::results(&[]);
-        results.record.command = "quick";
+        results.record.command = "quick".into();
         results.outcome.complete = false;
         results.outcome.error = Some("cannot reach grpc://h:1".to_owned());
         let text = render(&results, Reason::OnStderr);

@@ -1,9 +1,10 @@
 //! What a run found: its configuration, its variants and their repeats, and how it ended.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Host;
 use crate::config::Extent;
@@ -28,16 +29,16 @@ pub(crate) struct Results {
 }
 
 /// The configuration of the run, as far as it may be told: secrets are not part of it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RunRecord {
-    pub(crate) command: &'static str,
+    pub(crate) command: Name,
     pub(crate) streams: usize,
     pub(crate) connections: usize,
     pub(crate) threads: usize,
     /// Each stream moves as fast as it can.
-    pub(crate) model: &'static str,
+    pub(crate) model: Name,
     /// HTTP/2 that carries the batches: `own` or `hyper`.
-    pub(crate) transport: &'static str,
+    pub(crate) transport: Name,
     pub(crate) sources: Vec<String>,
     #[serde(flatten)]
     pub(crate) extent: ExtentRecord,
@@ -50,11 +51,14 @@ pub(crate) struct RunRecord {
     pub(crate) seed: Option<u64>,
     pub(crate) inflight: Option<usize>,
     pub(crate) upload_bytes: Option<u64>,
-    pub(crate) verify: &'static str,
+    pub(crate) verify: Name,
 }
 
+/// A word that this program writes, or read from what it has written.
+pub(crate) type Name = Cow<'static, str>;
+
 /// When a repeat ends; what does not apply is null.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ExtentRecord {
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) window_ns: Option<u64>,
@@ -63,10 +67,10 @@ pub(crate) struct ExtentRecord {
 }
 
 /// The server, as far as it is known.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerRecord {
     /// `child` (started by this run) or `given`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Name,
     pub(crate) name: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) pid: Option<u32>,
@@ -76,7 +80,7 @@ pub(crate) struct ServerRecord {
 pub(crate) struct Variant {
     pub(crate) workload: Workload,
     /// `plain`, `tls`, or in quick `tls-ec` and `tls-rsa`.
-    pub(crate) transport: &'static str,
+    pub(crate) transport: Name,
     /// For people: `plaintext`, `TLS EC P-256`.
     pub(crate) label: String,
     pub(crate) url: String,
@@ -114,9 +118,9 @@ pub(crate) struct RepeatTally {
 }
 
 /// What a check of the content found.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct VerifyRecord {
-    pub(crate) method: &'static str,
+    pub(crate) method: Name,
     pub(crate) batches: u64,
     pub(crate) rows: u64,
     pub(crate) equal: bool,
@@ -152,6 +156,10 @@ impl Workload {
             Self::Get => "get",
             Self::Put => "put",
         }
+    }
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        [Self::Get, Self::Put].into_iter().find(|workload| workload.name() == name)
     }
 
     /// As the Flight specification writes the call.

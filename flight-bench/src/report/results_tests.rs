@@ -53,7 +53,7 @@ pub(crate) fn six_rows() -> Results {
         }
     }
     let mut results = results(&rows);
-    results.record.command = "quick";
+    results.record.command = "quick".into();
     results
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
         id: "20260922t103107z-7".to_owned(),
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_073_067),
         record: RunRecord {
-            command: rows.first().map_or("get", |(workload, ..)| workload.name()),
+            command: rows.first().map_or("get", |(workload, ..)| workload.name()).into(),
             streams: 4,
             connections: 4,
             threads: 1,
-            model: "closed",
-            transport: "own",
+            model: "closed".into(),
+            transport: "own".into(),
             sources: vec!["path:taxi".to_owned()],
             extent: extent.into(),
             repeats: 5,
@@ -81,10 +81,10 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             seed: None,
             inflight: None,
             upload_bytes: None,
-            verify: "count",
+            verify: "count".into(),
         },
         server: Some(ServerRecord {
-            kind: "child",
+            kind: "child".into(),
             name: Some("flight-server".to_owned()),
             version: Some("0.1.0".to_owned()),
             pid: Some(4312),
@@ -105,7 +105,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
 fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Variant {
     let tls = (transport != "plain").then(|| TlsSide {
         certificate: Some("EC P-256".to_owned()),
-        trust: "ca",
+        trust: "ca".into(),
         verified: true,
         client_certificate: false,
         version: Some("1.3".to_owned()),
@@ -114,7 +114,7 @@ fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Vari
     });
     Variant {
         workload,
-        transport,
+        transport: transport.into(),
         label: if transport == "plain" { "plaintext" } else { "TLS RSA-4096" }.to_owned(),
         url: "grpc://127.0.0.1:40213".to_owned(),
         tls,

@@ -30,7 +30,7 @@ fn head(out: &mut String, results: &Results) {
         out,
         &[
             format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
-            record.command.to_owned(),
+            record.command.clone().into_owned(),
             record.sources.join(", "),
             counted(record.streams, "stream"),
             counted(record.connections, "connection"),

@@ -107,7 +107,7 @@ fn an_unverified_server_is_marked() {
     results.variants.truncate(2);
     results.variants.remove(0);
     let tls = results.variants[0].tls.as_mut().expect("a TLS row");
-    (tls.verified, tls.trust) = (false, "insecure");
+    (tls.verified, tls.trust) = (false, "insecure".into());
     check(
         &render(&results, Reason::OnStderr),
         &["TLS 1.3 · TLS13_AES_128_GCM_SHA256", "NOT VERIFIED"],

@@ -12,7 +12,7 @@ use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
 /// Empty results for `config`.
 pub(super) fn of(config: &Config) -> Results {
     let started = SystemTime::now();
-    let given = ServerRecord { kind: "given", name: None, version: None, pid: None };
+    let given = ServerRecord { kind: "given".into(), name: None, version: None, pid: None };
     Results {
         id: run_id(started, std::process::id()),
         started,
@@ -43,12 +43,12 @@ fn run_id(started: SystemTime, pid: u32) -> String {
 fn run_record(config: &Config) -> RunRecord {
     let load = &config.load;
     let mut record = RunRecord {
-        command: "quick",
+        command: "quick".into(),
         streams: load.streams,
         connections: load.connections,
         threads: load.threads,
-        model: "closed",
-        transport: config.link.transport.name(),
+        model: "closed".into(),
+        transport: config.link.transport.name().into(),
         sources: Vec::new(),
         extent: load.extent.into(),
         repeats: load.repeats,
@@ -60,27 +60,27 @@ fn run_record(config: &Config) -> RunRecord {
         seed: None,
         inflight: None,
         upload_bytes: None,
-        verify: "count",
+        verify: "count".into(),
     };
     match &config.work {
         Work::Quick(_) => {}
         Work::Get(get) => {
-            record.command = "get";
+            record.command = "get".into();
             record.sources = get.sources.iter().map(ToString::to_string).collect();
             record.batch_rows = get.batch_rows;
             record.message_bytes = get.message_bytes;
             let perf = get.sources.contains(&Source::Perf);
             record.records_per_stream = perf.then_some(get.records_per_stream);
-            record.verify = name(get.verify);
+            record.verify = name(get.verify).into();
         }
         Work::Put(put) => {
-            record.command = "put";
+            record.command = "put".into();
             record.sources = put.destination.iter().map(ToString::to_string).collect();
             record.batch_rows = put.batch_rows;
             record.message_bytes = Some(put.message_bytes as u64);
             record.inflight = put.inflight;
             record.upload_bytes = Some(put.upload_bytes);
-            record.verify = name(put.verify);
+            record.verify = name(put.verify).into();
             if let PutData::Generated { pool, seed } = put.data {
                 (record.pool, record.seed) = (Some(pool), Some(seed));
             }

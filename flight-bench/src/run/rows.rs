@@ -233,7 +233,7 @@ async fn connect(site: &mut Site) -> Result<Control, Stop> {
 fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
     Variant {
         workload,
-        transport: site.transport,
+        transport: site.transport.into(),
         label: site.label,
         url: site.url,
         tls: site.tls,

@@ -68,7 +68,7 @@ impl Stage {
             [&["--data".into(), data.into(), "--admin".into(), "none".into()], args].concat();
         let server = ChildServer::start_serving(program, &args, log).await?;
         let record = ServerRecord {
-            kind: "child",
+            kind: "child".into(),
             name: Some("flight-server".to_owned()),
             version: Some(server.version().to_owned()),
             pid: Some(server.pid()),

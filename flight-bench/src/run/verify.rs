@@ -116,7 +116,12 @@ async fn once_more(
         return Err(Stop::failed(anyhow::anyhow!("--verify checksum: {}", failures.sentence())));
     }
     let transfer = repeat.recording.counts.transfer;
-    Ok(VerifyRecord { method, batches: transfer.batches, rows: transfer.rows, equal: true })
+    Ok(VerifyRecord {
+        method: method.into(),
+        batches: transfer.batches,
+        rows: transfer.rows,
+        equal: true,
+    })
 }
 
 async fn sources_of(work: &GetWork, control: &mut Control) -> Result<Vec<Source>, Stop> {

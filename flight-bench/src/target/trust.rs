@@ -1,20 +1,21 @@
 //! Whom the bench trusts, and what reports say about it.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use flight_tls::{ClientIdentity, ClientOptions, ClientTls, Trust, client_config};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::TlsArgs;
 use crate::exit::Stop;
 
 /// How a variant is encrypted, for reports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TlsSide {
     /// The server's certificate, where this program chose it: `EC P-256`.
     pub(crate) certificate: Option<String>,
     /// How the server was trusted: `system`, `ca`, `pin` or `insecure`.
-    pub(crate) trust: &'static str,
+    pub(crate) trust: Cow<'static, str>,
     /// Whether the server's identity was checked.
     pub(crate) verified: bool,
     pub(crate) client_certificate: bool,
@@ -53,7 +54,7 @@ pub(crate) fn trust_of(args: &TlsArgs) -> TlsSide {
     };
     TlsSide {
         certificate: None,
-        trust: name,
+        trust: name.into(),
         verified,
         client_certificate: args.tls_cert.is_some(),
         version: None,
@@ -73,7 +74,7 @@ impl TlsSide {
             .map_err(|error| Stop::usage(format!("--certs: {error}")))?;
         let side = Self {
             certificate: Some(certificate.to_owned()),
-            trust: "ca",
+            trust: "ca".into(),
             verified: true,
             client_certificate: false,
             version: None,

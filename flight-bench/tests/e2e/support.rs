@@ -41,6 +41,7 @@ pub(crate) fn command(line: &str) -> Command {
             command.env_remove(name);
         }
     }
+    command.env("FLIGHT_BENCH_NO_SAVE", "true");
     command
 }
 
