@@ -6,11 +6,13 @@
 mod get;
 mod ladder;
 mod output;
+mod pace;
 mod put;
 mod quick;
 mod report;
 mod source;
 mod target;
+mod unary;
 pub(crate) mod units;
 
 use std::ffi::OsString;
@@ -20,11 +22,13 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
+pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use source::{Source, Text};
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
+pub(crate) use unary::{Call, UnaryArgs};
 
 /// What stands below the options in every help page.
 const EXIT_CODES: &str = "\
@@ -80,6 +84,13 @@ pub(crate) enum Command {
     /// batches are measured by whole uploads, and the report says so.
     #[command(after_help = EXIT_CODES)]
     Put(PutArgs),
+
+    /// Measures calls without batches: GetFlightInfo, GetSchema, ListFlights, DoAction, PollFlightInfo.
+    ///
+    /// Each stream makes one call after another; -s 64 is 64 callers. With --rate, calls are made at
+    /// times that are drawn beforehand (an open loop), and response times count from these.
+    #[command(after_help = EXIT_CODES)]
+    Unary(UnaryArgs),
 
     /// What each layer between memory and Flight costs, rung by rung.
     ///
@@ -170,6 +181,7 @@ mod tests {
         check("quick grpc://h:1", "quick at grpc://h:1");
         check("get grpc://h:1 --streams 4", "get at grpc://h:1");
         check("put", "put, no target");
+        check("unary info grpc://h:1 -s 64 --rate 70%", "unary at grpc://h:1");
         check("ladder --server-arg=--perf", "ladder, no target");
     }
 
@@ -200,6 +212,7 @@ mod tests {
             Some(Command::Quick(args)) => ("quick", args.target.target),
             Some(Command::Get(args)) => ("get", args.target.target),
             Some(Command::Put(args)) => ("put", args.target.target),
+            Some(Command::Unary(args)) => ("unary", args.target.target),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),

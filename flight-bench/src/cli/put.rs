@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::source::Source;
-use super::{Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, Verify, units};
+use super::{Http2Args, LoadArgs, OutputArgs, PaceArgs, TargetArgs, TlsArgs, Verify, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct PutArgs {
@@ -17,6 +17,9 @@ pub(crate) struct PutArgs {
 
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -4,6 +4,7 @@
 
 mod ladder;
 mod shared;
+mod unary;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,8 +15,9 @@ use flight_wire::limits::{
     RECEIVE_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN,
 };
 
+pub(crate) use crate::cli::{Arrival, Rate};
 use crate::cli::{
-    Cli, Command, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs, Verify,
+    Call, Cli, Command, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs, Verify,
 };
 use crate::exit::Stop;
 use crate::limits;
@@ -31,7 +33,25 @@ pub(crate) struct Config {
     pub(crate) target: Target,
     pub(crate) link: LinkConfig,
     pub(crate) load: Load,
+    /// Of an open loop.
+    pub(crate) pace: Option<AskedPace>,
     pub(crate) output: Output,
+}
+
+/// An open loop as it was asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct AskedPace {
+    pub(crate) rate: Rate,
+    pub(crate) arrival: Arrival,
+}
+
+/// An open loop as it is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pace {
+    /// Batches or calls a second of all streams together.
+    pub(crate) per_second: f64,
+    pub(crate) arrival: Arrival,
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug)]
@@ -39,6 +59,7 @@ pub(crate) enum Work {
     Quick(QuickWork),
     Get(GetWork),
     Put(PutWork),
+    Unary(UnaryWork),
 }
 
 #[derive(Debug)]
@@ -117,6 +138,15 @@ pub(crate) struct PutWork {
 }
 
 #[derive(Debug, Clone)]
+pub(crate) struct UnaryWork {
+    pub(crate) call: Call,
+    /// Absent: the server's only dataset.
+    pub(crate) source: Option<Source>,
+    pub(crate) action: String,
+    pub(crate) body: String,
+}
+
+#[derive(Debug, Clone)]
 pub(crate) enum PutData {
     File(PathBuf),
     Generated { pool: u64, seed: u64 },
@@ -142,6 +172,7 @@ impl Config {
             Some(Command::Quick(args)) => Self::quick(args),
             Some(Command::Get(args)) => Self::get(args),
             Some(Command::Put(args)) => Self::put(args),
+            Some(Command::Unary(args)) => Self::unary(args),
             Some(
                 Command::Ladder(_)
                 | Command::LadderServe(_)
@@ -189,6 +220,7 @@ impl Config {
             link: LinkConfig::new(&args.target, None, RECEIVE_MESSAGE_BYTES_MAX as u64)?,
             target: Target::new(args.target, args.tls)?,
             load,
+            pace: None,
             output: Output::new(args.output)?,
         })
     }
@@ -216,6 +248,7 @@ impl Config {
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
+            pace: None,
             output: Output::new(args.output)?,
         })
     }
@@ -273,6 +306,7 @@ impl Config {
             )?,
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
+            pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })
     }

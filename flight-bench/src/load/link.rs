@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use flight_net::client::{Connector, StreamConnection};
+use flight_net::client::{ConnectError, Connection, Connector, StreamConnection};
 use tokio::sync::Mutex;
 
 use crate::record::{Failure, Metric, Recorder};
@@ -13,15 +13,18 @@ pub(super) struct Link {
     connector: Connector,
     // Held while connecting, so that streams that share a lost connection make one new one.
     connection: Mutex<Option<StreamConnection>>,
+    /// For calls without batches.
+    calls: Mutex<Option<Connection>>,
     was_connected: RefCell<bool>,
 }
 
 impl Link {
     pub(super) fn new(connector: Connector) -> Self {
-        Self { connector, connection: Mutex::new(None), was_connected: RefCell::new(false) }
+        let (connection, calls) = (Mutex::new(None), Mutex::new(None));
+        Self { connector, connection, calls, was_connected: RefCell::new(false) }
     }
 
-    /// The connection, made now if there is none or it is closed.
+    /// The connection for batches, made now if there is none or it is closed.
     pub(super) async fn connection(
         &self,
         recorder: &RefCell<Recorder>,
@@ -31,8 +34,28 @@ impl Link {
             return Ok(connection.clone());
         }
         *place = None;
+        let made = self.made(recorder, self.connector.connect_streams()).await?;
+        Ok(place.insert(made).clone())
+    }
+
+    /// The connection for calls without batches, made now if there is none or it is closed.
+    pub(super) async fn calls(&self, recorder: &RefCell<Recorder>) -> Result<Connection, Failure> {
+        let mut place = self.calls.lock().await;
+        if let Some(connection) = place.as_ref().filter(|connection| !connection.is_closed()) {
+            return Ok(connection.clone());
+        }
+        *place = None;
+        let made = self.made(recorder, self.connector.connect()).await?;
+        Ok(place.insert(made).clone())
+    }
+
+    async fn made<C>(
+        &self,
+        recorder: &RefCell<Recorder>,
+        connecting: impl Future<Output = Result<C, ConnectError>>,
+    ) -> Result<C, Failure> {
         let started = Instant::now();
-        let made = self.connector.connect_streams().await;
+        let made = connecting.await;
         let ended = Instant::now();
         let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
         let mut recorder = recorder.borrow_mut();
@@ -40,7 +63,6 @@ impl Link {
         if self.was_connected.replace(true) {
             recorder.reconnected(ended);
         }
-        *place = Some(connection.clone());
         Ok(connection)
     }
 }

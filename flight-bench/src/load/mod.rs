@@ -7,17 +7,20 @@
 mod gate;
 mod get;
 mod link;
+mod pace;
 mod put;
 mod stream;
+mod timer;
+mod unary;
 mod worker;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use flight_net::client::Connector;
 use tokio::sync::oneshot;
 
-use crate::config::{Extent, Load};
+use crate::config::{Extent, Load, Pace};
 use crate::exit::Stop;
 use crate::limits;
 use crate::record::{Failure, Live, Metric, Recording};
@@ -26,17 +29,26 @@ use crate::workload::Pool;
 use gate::Gate;
 
 pub(crate) use gate::Interrupt;
+pub(crate) use unary::Request;
 
 /// Everything that a repeat needs; made before the clock starts, shared by all threads.
 pub(crate) struct Job {
     pub(crate) connector: Connector,
     pub(crate) load: Load,
     pub(crate) work: JobWork,
+    /// Of an open loop, once it is known; until then, and without one, the loop is closed.
+    pub(crate) pace: OnceLock<Pace>,
 }
 
 pub(crate) enum JobWork {
     Get(GetJob),
     Put(PutJob),
+    Unary(UnaryJob),
+}
+
+/// What streams call.
+pub(crate) struct UnaryJob {
+    pub(crate) request: Request,
 }
 
 /// What streams read.
@@ -110,18 +122,29 @@ impl PutJob {
 }
 
 impl Job {
-    pub(crate) fn metrics(&self) -> &'static [Metric] {
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        let open = self.pace.get().is_some();
+        let paced = |metrics: &[Metric]| if open { metrics.to_vec() } else { Vec::new() };
         match &self.work {
             JobWork::Get(_) => {
-                &[Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream]
+                vec![Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream]
             }
-            JobWork::Put(_) => &[
-                Metric::Connect,
-                Metric::PutFirstAck,
-                Metric::PutAck,
-                Metric::PutWriteWait,
-                Metric::PutCommit,
-            ],
+            JobWork::Put(_) => [
+                &[
+                    Metric::Connect,
+                    Metric::PutFirstAck,
+                    Metric::PutAck,
+                    Metric::PutWriteWait,
+                    Metric::PutCommit,
+                ][..],
+                &paced(&[Metric::PutResponse, Metric::PutLag]),
+            ]
+            .concat(),
+            JobWork::Unary(_) => [
+                &[Metric::Connect, Metric::UnaryService][..],
+                &paced(&[Metric::UnaryResponse, Metric::UnaryLag]),
+            ]
+            .concat(),
         }
     }
 

@@ -112,6 +112,8 @@ struct Pending {
     sequence: u64,
     handed_over: Instant,
     amount: Transfer,
+    /// In an open loop.
+    intended: Option<Instant>,
 }
 
 /// One upload from descriptor to final status; how many batches it held.
@@ -162,6 +164,7 @@ impl Upload<'_> {
             if left.upload_ends(&sent, job) {
                 break;
             }
+            let intended = self.stream.next_arrival().await;
             if job.acks == Acks::PerBatch {
                 match self.permits.acquire().await {
                     Ok(permit) => permit.forget(),
@@ -176,7 +179,8 @@ impl Upload<'_> {
                 let app_metadata = if is_batch { &sequence[..] } else { &[] };
                 let frame = Frame::new(message, app_metadata, None);
                 amount.encoded_bytes += frame.bytes() as u64;
-                if !self.hand_over(&sink, frame, is_batch.then_some((sent.batches, amount))).await {
+                let batch = is_batch.then_some((sent.batches, amount, intended));
+                if !self.hand_over(&sink, frame, batch).await {
                     return Ok(None);
                 }
             }
@@ -193,19 +197,23 @@ impl Upload<'_> {
         &self,
         sink: &PutSink,
         frame: Frame,
-        batch: Option<(u64, Transfer)>,
+        batch: Option<(u64, Transfer, Option<Instant>)>,
     ) -> bool {
         let handed_over = Instant::now();
         // Without acknowledgements there is nothing to match, and nothing to keep.
         if self.job.acks == Acks::PerBatch
-            && let Some((sequence, amount)) = batch
+            && let Some((sequence, amount, intended)) = batch
         {
-            let pending = Pending { sequence, handed_over, amount };
+            let pending = Pending { sequence, handed_over, amount, intended };
             self.unacknowledged.borrow_mut().push_back(pending);
         }
         let taken = sink.send(frame).await;
         let now = Instant::now();
-        self.stream.recorder().latency(Metric::PutWriteWait, now - handed_over, now);
+        let mut recorder = self.stream.recorder();
+        recorder.latency(Metric::PutWriteWait, now - handed_over, now);
+        if let Some((.., Some(intended))) = batch {
+            recorder.lag(Metric::PutLag, handed_over.saturating_duration_since(intended), now);
+        }
         taken
     }
 
@@ -251,6 +259,9 @@ impl Upload<'_> {
         let mut recorder = self.stream.recorder();
         recorder.transferred(self.stream.slot, batch.amount, now);
         recorder.latency(Metric::PutAck, now - batch.handed_over, now);
+        if let Some(intended) = batch.intended {
+            recorder.latency(Metric::PutResponse, now - intended, now);
+        }
         if batch.sequence == 0 {
             recorder.latency(Metric::PutFirstAck, now - self.opened, now);
             drop(recorder);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::gate::Gate;
 use super::link::Link;
+use super::pace::Pacer;
 use crate::limits::{FAILURES_IN_A_ROW_MAX, RETRY_FIRST, RETRY_LAST};
 use crate::record::{Failure, Recorder};
 
@@ -16,6 +17,8 @@ pub(super) struct Stream {
     pub(super) slot: usize,
     pub(super) link: Rc<Link>,
     pub(super) gate: Arc<Gate>,
+    /// In an open loop.
+    pacer: Option<Rc<Pacer>>,
     recorder: Rc<RefCell<Recorder>>,
     reported: Cell<bool>,
     opened: Cell<bool>,
@@ -31,11 +34,31 @@ impl Stream {
         link: Rc<Link>,
         recorder: Rc<RefCell<Recorder>>,
         gate: Arc<Gate>,
+        pacer: Option<Rc<Pacer>>,
     ) -> Self {
         let no = || Cell::new(false);
         let failures_in_a_row = Cell::new(0);
         let (reported, opened, committing) = (no(), no(), no());
-        Self { id, slot, link, gate, recorder, reported, opened, committing, failures_in_a_row }
+        Self {
+            id,
+            slot,
+            link,
+            gate,
+            pacer,
+            recorder,
+            reported,
+            opened,
+            committing,
+            failures_in_a_row,
+        }
+    }
+
+    /// Waits for the time of the next call or batch, in an open loop; when that was to be.
+    pub(super) async fn next_arrival(&self) -> Option<Instant> {
+        match &self.pacer {
+            Some(pacer) => Some(pacer.next().await),
+            None => None,
+        }
     }
 
     /// The thread's recorder; never held across an await.
@@ -49,9 +72,18 @@ impl Stream {
 
     /// Connects before the clock starts, and waits for the clock.
     pub(super) async fn wait_for_the_clock(&self) {
+        self.wait_once(async || self.link.connection(&self.recorder).await.map(drop)).await;
+    }
+
+    /// The same for streams of calls without batches.
+    pub(super) async fn wait_for_the_clock_of_calls(&self) {
+        self.wait_once(async || self.link.calls(&self.recorder).await.map(drop)).await;
+    }
+
+    async fn wait_once(&self, connect: impl AsyncFn() -> Result<(), Failure>) {
         loop {
-            match self.link.connection(&self.recorder).await {
-                Ok(_) => break self.started(),
+            match connect().await {
+                Ok(()) => break self.started(),
                 Err(failure) => {
                     if !self.failed(failure).await {
                         break;

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -10,8 +11,9 @@ use tokio::task::{JoinSet, LocalSet};
 
 use super::gate::Gate;
 use super::link::Link;
+use super::pace::{Pacer, Schedule};
 use super::stream::Stream;
-use super::{Job, JobWork, get, put};
+use super::{Job, JobWork, get, put, unary};
 use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
@@ -33,7 +35,7 @@ pub(super) fn spawn(
 
 fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Recording {
     let streams = streams_of(job, thread);
-    let recorder = Recorder::new(gate.window(), live, job.metrics(), streams.iter().copied());
+    let recorder = Recorder::new(gate.window(), live, &job.metrics(), streams.iter().copied());
     let recorder = Rc::new(RefCell::new(recorder));
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -50,7 +52,7 @@ fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Rec
     };
     {
         let tasks = LocalSet::new();
-        tasks.block_on(&runtime, run(job, gate, &streams, &recorder));
+        tasks.block_on(&runtime, run(job, gate, thread, &streams, &recorder));
         // Dropped here with all that still runs: streams are reset and connections closed.
     }
     drop(runtime);
@@ -60,10 +62,12 @@ fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Rec
 async fn run(
     job: &Arc<Job>,
     gate: &Arc<Gate>,
+    thread: usize,
     streams: &[(usize, usize)],
     recorder: &Rc<RefCell<Recorder>>,
 ) {
     let mut links: Vec<(usize, Rc<Link>)> = Vec::new();
+    let pacer = pacer(job, thread, streams.len());
     let mut tasks = JoinSet::new();
     for (slot, (id, connection)) in streams.iter().copied().enumerate() {
         let known = links.iter().find(|(index, _)| *index == connection);
@@ -75,13 +79,15 @@ async fn run(
                 link
             }
         };
-        let stream = Stream::new(id, slot, link, Rc::clone(recorder), Arc::clone(gate));
+        let (recorder, gate) = (Rc::clone(recorder), Arc::clone(gate));
+        let stream = Stream::new(id, slot, link, recorder, gate, pacer.clone());
         let job = Arc::clone(job);
         tasks.spawn_local(async move {
             let work = async {
                 match &job.work {
                     JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
                     JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
+                    JobWork::Unary(unary) => unary::run(&stream, unary, job.load.extent).await,
                 }
             };
             tokio::select! {
@@ -109,10 +115,29 @@ async fn run(
         gate.over().await;
         tokio::time::sleep(limits::COMMIT_TIMEOUT).await;
     };
+    let paced = async {
+        let ended = match &pacer {
+            Some(pacer) => pacer.run().await,
+            None => std::future::pending().await,
+        };
+        let Err(error) = ended else { return };
+        let sentence = format!("there is no timer for --rate: {error}");
+        recorder.borrow_mut().failed(Failure::new("TIMER", sentence));
+    };
     tokio::select! {
         () = all => {}
         () = over => {}
+        () = paced => {}
     }
+}
+
+/// What lets this thread's streams go, in an open loop; its share of the rate is that of its streams.
+fn pacer(job: &Job, thread: usize, streams: usize) -> Option<Rc<Pacer>> {
+    let pace = job.pace.get()?;
+    let share = streams as f64 / job.load.streams as f64;
+    let (per_second, seed) = (pace.per_second * share, pace.seed.wrapping_add(thread as u64));
+    let schedule = Schedule::new(Instant::now(), per_second, pace.arrival, seed);
+    Some(Rc::new(Pacer::new(schedule)))
 }
 
 /// The streams of a thread as (id, connection): a connection belongs to one thread.

@@ -14,10 +14,15 @@ pub(crate) enum Metric {
     PutAck,
     PutWriteWait,
     PutCommit,
+    PutResponse,
+    PutLag,
+    UnaryService,
+    UnaryResponse,
+    UnaryLag,
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
@@ -26,6 +31,11 @@ impl Metric {
         Self::PutAck,
         Self::PutWriteWait,
         Self::PutCommit,
+        Self::PutResponse,
+        Self::PutLag,
+        Self::UnaryService,
+        Self::UnaryResponse,
+        Self::UnaryLag,
     ];
 
     /// The stable id under which it stands in reports.
@@ -39,6 +49,11 @@ impl Metric {
             Self::PutAck => "put.ack",
             Self::PutWriteWait => "put.write_wait",
             Self::PutCommit => "put.commit",
+            Self::PutResponse => "put.response",
+            Self::PutLag => "put.lag",
+            Self::UnaryService => "unary.service",
+            Self::UnaryResponse => "unary.response",
+            Self::UnaryLag => "unary.lag",
         }
     }
 
@@ -55,6 +70,10 @@ impl Metric {
             Self::PutAck => "batch handed over to its acknowledgement",
             Self::PutWriteWait => "blocked while the transport took the batch",
             Self::PutCommit => "end of upload sent to the server's final answer",
+            Self::PutResponse => "intended time of the batch to its acknowledgement",
+            Self::PutLag | Self::UnaryLag => "intended time to when it was sent",
+            Self::UnaryService => "call sent to its answer",
+            Self::UnaryResponse => "intended time of the call to its answer",
         }
     }
 

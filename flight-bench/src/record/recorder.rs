@@ -107,6 +107,11 @@ impl Recorder {
         }
     }
 
+    /// Records how late something was sent that ended `at`.
+    pub(crate) fn lag(&mut self, metric: Metric, late: Duration, at: Instant) {
+        self.latency(metric, late, at);
+    }
+
     /// Notes how long the stream in this slot took to its first batch; later ones do not count.
     pub(crate) fn first(&mut self, slot: usize, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);

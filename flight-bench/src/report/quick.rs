@@ -76,6 +76,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
     let (latency, word) = match variant.workload {
         Workload::Get => (Metric::GetWait, "wait"),
         Workload::Put => (Metric::PutAck, "ack"),
+        Workload::Unary => (Metric::UnaryService, "call"),
     };
     let latencies = variant.latencies();
     let quantile = |summary: Option<&LatencySummary>, name: &str| {

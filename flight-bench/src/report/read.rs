@@ -275,7 +275,7 @@ mod tests {
         refused(r#"{"schema":"flight-bench.run/9"}"#, "it is a flight-bench.run/9");
         refused(r#"{"schema":"flight-bench.run/1"}"#, "missing field `id`");
         let text = json::render(&single(Workload::Get));
-        refused(&text.replace("HISTFAAA", "HISTFBBB"), "the histogram");
+        refused(&text.replace("HISTFAAA", "AAAAFAAA"), "the histogram");
         refused(&text.replace("\"workload\": \"get\"", "\"workload\": \"x\""), "no workload");
     }
 

@@ -52,6 +52,18 @@ pub(crate) struct RunRecord {
     pub(crate) inflight: Option<usize>,
     pub(crate) upload_bytes: Option<u64>,
     pub(crate) verify: Name,
+    /// What `unary` calls, as the Flight specification writes it.
+    #[serde(default)]
+    pub(crate) call: Option<String>,
+    /// Batches or calls a second of an open loop.
+    #[serde(default)]
+    pub(crate) rate: Option<f64>,
+    /// The rate as a share of what a closed loop reached, where that was asked for.
+    #[serde(default)]
+    pub(crate) rate_share: Option<f64>,
+    /// How the times of an open loop are spread: `poisson` or `uniform`.
+    #[serde(default)]
+    pub(crate) arrival: Option<Name>,
 }
 
 /// A word that this program writes, or read from what it has written.
@@ -94,6 +106,7 @@ pub(crate) struct Variant {
 pub(crate) enum Workload {
     Get,
     Put,
+    Unary,
 }
 
 /// One repeat of one variant.
@@ -155,18 +168,28 @@ impl Workload {
         match self {
             Self::Get => "get",
             Self::Put => "put",
+            Self::Unary => "unary",
         }
     }
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        [Self::Get, Self::Put].into_iter().find(|workload| workload.name() == name)
+        [Self::Get, Self::Put, Self::Unary].into_iter().find(|workload| workload.name() == name)
     }
 
-    /// As the Flight specification writes the call.
+    /// As the Flight specification writes the call, where there is one.
     pub(crate) fn call(self) -> &'static str {
         match self {
             Self::Get => "DoGet",
             Self::Put => "DoPut",
+            Self::Unary => "Calls",
+        }
+    }
+
+    /// What is counted; the first says how fast the workload is.
+    pub(crate) fn rates(self) -> &'static [Rate] {
+        match self {
+            Self::Get | Self::Put => &RATES,
+            Self::Unary => &CALL_RATES,
         }
     }
 }
@@ -309,7 +332,7 @@ impl Results {
         let quick = self.record.command == "quick";
         for variant in &self.variants {
             let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-            for (name, unit, amount) in RATES {
+            for (name, unit, amount) in variant.workload.rates() {
                 let values = variant.rates(amount);
                 let id = format!("{}.{name}{at}", variant.workload.name());
                 summary.insert(id, Statistic::of(&values, unit, stats::geometric_mean(&values)));
@@ -365,7 +388,12 @@ impl Results {
 }
 
 /// A rate: its name, its unit, and what is counted.
-type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+pub(crate) type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+
+const CALL_RATES: [Rate; 2] = [
+    ("calls_per_s", "1/s", |amount| amount.batches),
+    ("bytes_per_s", "B/s", |amount| amount.encoded_bytes),
+];
 
 const RATES: [Rate; 3] = [
     ("bytes_per_s", "B/s", |amount| amount.logical_bytes),

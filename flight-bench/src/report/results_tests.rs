@@ -82,6 +82,10 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             inflight: None,
             upload_bytes: None,
             verify: "count".into(),
+            call: None,
+            rate: None,
+            rate_share: None,
+            arrival: None,
         },
         server: Some(ServerRecord {
             kind: "child".into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table};
 
 use super::figures::{amount, count, megabytes, nanos, or_dash};
-use super::results::{RepeatTally, Results, ServerRecord, Statistic, Variant, Workload};
+use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use crate::stats;
@@ -35,7 +35,7 @@ fn head(out: &mut String, results: &Results) {
             counted(record.streams, "stream"),
             counted(record.connections, "connection"),
             counted(record.threads, "thread"),
-            "closed loop".to_owned(),
+            model(record),
         ],
     );
     for variant in &results.variants {
@@ -43,6 +43,16 @@ fn head(out: &mut String, results: &Results) {
         parts(out, &[server(results, variant), variant.label.clone(), transport]);
         tls(out, variant);
     }
+}
+
+/// `closed loop`, `open loop, 20000/s, poisson arrivals`.
+fn model(record: &RunRecord) -> String {
+    let Some(rate) = record.rate else { return "closed loop".to_owned() };
+    let share =
+        record.rate_share.map(|share| format!(" ({:.0} % of a closed loop)", share * 100.0));
+    let arrival = record.arrival.as_deref().unwrap_or_default();
+    let share = share.unwrap_or_default();
+    format!("open loop, {}/s{share}, {arrival} arrivals", amount(rate))
 }
 
 /// `server grpc://h:1`, or for a started one `server flight-server 0.1.0 (pid 4312) grpc://h:1`.
@@ -95,20 +105,31 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
     let call = variant.workload.name();
     let of = |name: &str| summary.get(&format!("{call}.{name}"));
     line(out, "");
-    let spread = of("bytes_per_s").map(spread).unwrap_or_default();
+    let spread = match variant.workload {
+        Workload::Unary => of("calls_per_s").map(|rate| spread(rate, amount)),
+        _ => of("bytes_per_s").map(|rate| spread(rate, megabytes)),
+    };
+    let spread = spread.unwrap_or_default();
     let rate = |name: &str| {
         of(name).and_then(|s| s.est.or(s.median)).map_or_else(|| "–".to_owned(), amount)
     };
     let throughput = of("bytes_per_s").and_then(|s| s.est.or(s.median));
     line(
         out,
-        &format!(
-            "{}  {} MB/s{spread}   {} batches/s   {} rows/s",
-            variant.workload.call(),
-            throughput.map_or_else(|| "–".to_owned(), megabytes),
-            rate("batches_per_s"),
-            rate("rows_per_s"),
-        ),
+        &match variant.workload {
+            Workload::Get | Workload::Put => format!(
+                "{}  {} MB/s{spread}   {} batches/s   {} rows/s",
+                variant.workload.call(),
+                throughput.map_or_else(|| "–".to_owned(), megabytes),
+                rate("batches_per_s"),
+                rate("rows_per_s"),
+            ),
+            Workload::Unary => format!(
+                "{}  {} calls/s{spread}",
+                results.record.call.as_deref().unwrap_or_default(),
+                rate("calls_per_s"),
+            ),
+        },
     );
     line(out, "");
     let table = latency_table(variant);
@@ -122,7 +143,7 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
 }
 
 /// ` ±1.9 % (2250 to 2360)`: half of the interval, and the range of the repeats.
-fn spread(statistic: &Statistic) -> String {
+fn spread(statistic: &Statistic, shown: impl Fn(f64) -> String) -> String {
     let interval = match (statistic.est, statistic.shown_interval()) {
         (Some(est), Some((lo, hi))) if est > 0.0 => {
             format!(" ±{:.1} %", (hi - lo) / 2.0 / est * 100.0)
@@ -132,7 +153,7 @@ fn spread(statistic: &Statistic) -> String {
     match (statistic.min, statistic.max) {
         (Some(_), Some(_)) if statistic.n == 1 => " (single run)".to_owned(),
         (Some(min), Some(max)) => {
-            format!("{interval} ({} to {})", megabytes(min), megabytes(max))
+            format!("{interval} ({} to {})", shown(min), shown(max))
         }
         _ => interval,
     }
@@ -174,13 +195,19 @@ fn legend(out: &mut String, variant: &Variant) {
 fn totals(out: &mut String, results: &Results, variant: &Variant) {
     let all = variant.merged();
     let transfer = all.counts.transfer;
+    let moved = match variant.workload {
+        Workload::Unary => {
+            format!("{} calls · {} bytes of answers", transfer.batches, transfer.encoded_bytes)
+        }
+        _ => format!(
+            "{} batches · {} rows · {} bytes",
+            transfer.batches, transfer.rows, transfer.logical_bytes
+        ),
+    };
     line(
         out,
         &format!(
-            "total     {} batches · {} rows · {} bytes in {:.3} s of {}",
-            transfer.batches,
-            transfer.rows,
-            transfer.logical_bytes,
+            "total     {moved} in {:.3} s of {}",
             variant.elapsed().as_secs_f64(),
             counted(variant.repeats().measured, "repeat"),
         ),
@@ -245,6 +272,7 @@ fn first_batches(variant: &Variant) -> Option<String> {
     let what = match variant.workload {
         Workload::Get => "batch",
         Workload::Put => "acknowledgement",
+        Workload::Unary => "answer",
     };
     Some(format!(
         "median {}, max {} from a stream's first call to its first {what}",

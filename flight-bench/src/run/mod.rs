@@ -10,7 +10,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use crate::config::{Config, Load};
+use crate::config::{Config, Load, Pace, Rate};
 use crate::exit::{Exit, Stop};
 use crate::load::{self, Interrupt, Job};
 use crate::progress::Progress;
@@ -43,10 +43,53 @@ async fn stages(
         jobs = rows::prepare(config, stage, results, progress) => jobs?,
         () = interrupt.wait() => return Err(Stop::interrupted()),
     };
+    open_loop(config, &jobs, results, progress, interrupt).await?;
     rounds(&config.load, &jobs, &mut results.variants, progress, interrupt).await?;
     results.verify = verify::content(config, stage, &jobs, progress, interrupt).await?;
     Ok(())
 }
+
+/// Sets the pace of an open loop: as it was asked for, or after what a closed loop reaches.
+async fn open_loop(
+    config: &Config,
+    jobs: &[Arc<Job>],
+    results: &mut Results,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<(), Stop> {
+    let Some(asked) = config.pace else { return Ok(()) };
+    for job in jobs {
+        let per_second = match asked.rate {
+            Rate::PerSecond(rate) => rate,
+            Rate::Share(share) => {
+                progress.step("calibrating: what a closed loop reaches");
+                share * closed_rate(job, interrupt).await?
+            }
+        };
+        results.record.rate = Some(per_second);
+        let pace = Pace { per_second, arrival: asked.arrival, seed: SEED_OF_ARRIVALS };
+        // Set once: nobody else sets it.
+        let _ = job.pace.set(pace);
+    }
+    Ok(())
+}
+
+/// Batches or calls a second that a job reaches without a pace.
+async fn closed_rate(job: &Arc<Job>, interrupt: &Interrupt) -> Result<f64, Stop> {
+    let live: Vec<Arc<Live>> = (0..job.load.threads).map(|_| Arc::default()).collect();
+    let (repeat, ended) = load::repeat(job, &live, interrupt).await;
+    ended?;
+    let batches = repeat.recording.counts.transfer.batches as f64;
+    let rate = batches / repeat.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    if batches == 0.0 {
+        let why = repeat.recording.errors.sentence();
+        return Err(Stop::failed(anyhow::anyhow!("a closed loop moved nothing: {why}")));
+    }
+    Ok(rate)
+}
+
+/// The same arrivals in each repeat: what differs is the server's doing.
+const SEED_OF_ARRIVALS: u64 = 42;
 
 /// Measures every row once a round. The order is reversed in every other round, so that a drift of
 /// the machine within rounds hits all rows alike.

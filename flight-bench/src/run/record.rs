@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 
 use crate::cli::{Source, Verify};
-use crate::config::{Config, PutData, Target, Work};
+use crate::config::{Arrival, Config, PutData, Rate, Target, Work};
 use crate::exit::Exit;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
 
@@ -61,9 +61,27 @@ fn run_record(config: &Config) -> RunRecord {
         inflight: None,
         upload_bytes: None,
         verify: "count".into(),
+        call: None,
+        rate: None,
+        rate_share: None,
+        arrival: None,
     };
+    if let Some(pace) = config.pace {
+        record.model = "open".into();
+        let arrival = if pace.arrival == Arrival::Poisson { "poisson" } else { "uniform" };
+        record.arrival = Some(arrival.into());
+        match pace.rate {
+            Rate::PerSecond(rate) => record.rate = Some(rate),
+            Rate::Share(share) => record.rate_share = Some(share),
+        }
+    }
     match &config.work {
         Work::Quick(_) => {}
+        Work::Unary(unary) => {
+            record.command = "unary".into();
+            record.call = Some(unary.call.name().to_owned());
+            record.verify = "none".into();
+        }
         Work::Get(get) => {
             record.command = "get".into();
             record.sources = get.sources.iter().map(ToString::to_string).collect();

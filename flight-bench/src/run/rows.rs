@@ -1,19 +1,21 @@
 //! Turns a configuration into rows: for each, a server, a plan and a job that is ready to run.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use arrow_flight::{Action, Criteria};
 
 use super::stage::{SAMPLE, Site, Stage, sample};
-use crate::cli::{Source, Verify};
-use crate::config::{Config, GetWork, PutData, PutWork, QuickWork, Target, Work};
+use crate::cli::{Call, Source, Verify};
+use crate::config::{Config, GetWork, PutData, PutWork, QuickWork, Target, UnaryWork, Work};
 use crate::exit::Stop;
 use crate::limits;
-use crate::load::{GetCheck, GetJob, Job, JobWork, PutJob};
+use crate::load::{GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
-    Control, PlanOptions, Uploads, client_tls, only_dataset, plan, probe_acks, server_program,
-    trust_of,
+    Control, PlanOptions, Uploads, client_tls, descriptor, only_dataset, plan, probe_acks,
+    server_program, trust_of,
 };
 use crate::workload::Pool;
 
@@ -42,6 +44,12 @@ pub(super) async fn prepare(
             let perf = work.destination == Some(Source::Perf);
             let site = site(config, perf, None, stage, results, progress).await?;
             Ok(vec![put_row(config, site, work, &pool, stage, results).await?])
+        }
+        Work::Unary(work) => {
+            let perf = work.source == Some(Source::Perf);
+            let rows = work.source.is_none().then_some(UNARY_SAMPLE_ROWS);
+            let site = site(config, perf, rows, stage, results, progress).await?;
+            Ok(vec![unary_row(config, site, work, results).await?])
         }
     }
 }
@@ -167,6 +175,7 @@ async fn get_row(
                 Verify::Count | Verify::Checksum => GetCheck::Count,
             },
         }),
+        pace: OnceLock::new(),
     };
     results.variants.push(variant(site, Workload::Get, None));
     Ok(Arc::new(job))
@@ -204,9 +213,47 @@ async fn put_row(
             check_count: work.verify != Verify::None,
             if_exists: uploads.if_exists().map(str::to_owned),
         }),
+        pace: OnceLock::new(),
     };
     stage.uploads.push((site.connector.clone(), uploads));
     results.variants.push(variant(site, Workload::Put, Some(acks)));
+    Ok(Arc::new(job))
+}
+
+async fn unary_row(
+    config: &Config,
+    mut site: Site,
+    work: &UnaryWork,
+    results: &mut Results,
+) -> Result<Arc<Job>, Stop> {
+    let mut control = connect(&mut site).await?;
+    let mut about = async || {
+        let source = match &work.source {
+            Some(source) => source.clone(),
+            None => only_dataset(&mut control).await?,
+        };
+        results.record.sources = vec![source.to_string()];
+        let options = PlanOptions { streams: config.load.streams, ..PlanOptions::default() };
+        descriptor(&source, options)
+    };
+    let request = match work.call {
+        Call::Info => Request::Info(about().await?),
+        Call::Schema => Request::Schema(about().await?),
+        Call::Poll => Request::Poll(about().await?),
+        Call::List => Request::List(Criteria::default()),
+        Call::Action => {
+            results.record.sources = vec![work.action.clone()];
+            Request::Action(Action::new(work.action.clone(), work.body.clone()))
+        }
+    };
+    results.record.call = Some(work.call.name().to_owned());
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Unary(UnaryJob { request }),
+        pace: OnceLock::new(),
+    };
+    results.variants.push(variant(site, Workload::Unary, None));
     Ok(Arc::new(job))
 }
 
@@ -266,5 +313,7 @@ fn make_folder(folder: &Path) -> Result<(), Stop> {
         .map_err(Stop::from)
 }
 
+/// Calls without batches ask about a sample of any size.
+const UNARY_SAMPLE_ROWS: u64 = 10_000;
 /// Generated batches where quick has no file to upload, as the defaults of `put`.
 const POOL_OF_QUICK: u64 = 16;

@@ -1,6 +1,6 @@
 //! The check of the content, after the windows: nothing is verified while the clock runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -108,7 +108,8 @@ async fn once_more(
 ) -> Result<VerifyRecord, Stop> {
     let load = Load { extent: Extent::Passes(1), ..job.load.clone() };
     let live: Vec<_> = (0..load.threads).map(|_| Arc::default()).collect();
-    let job = Arc::new(Job { connector: job.connector.clone(), load, work });
+    let (connector, pace) = (job.connector.clone(), OnceLock::new());
+    let job = Arc::new(Job { connector, load, work, pace });
     let (repeat, ended) = load::repeat(&job, &live, interrupt).await;
     ended?;
     let failures = &repeat.recording.errors;

@@ -11,7 +11,7 @@ mod uploads;
 
 pub(crate) use child::ChildServer;
 pub(crate) use control::Control;
-pub(crate) use plan::{Plan, PlanOptions, only_dataset, plan};
+pub(crate) use plan::{Plan, PlanOptions, descriptor, only_dataset, plan};
 pub(crate) use prepare::{make_certificates, make_sample, server_program};
 pub(crate) use trust::{TlsSide, client_tls, trust_of};
 pub(crate) use uploads::{Uploads, probe_acks};

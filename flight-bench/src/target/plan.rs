@@ -176,7 +176,7 @@ pub(super) fn read_text(text: &Text) -> Result<Vec<u8>, Stop> {
     std::fs::read(path).map_err(|error| refused(error.to_string()))
 }
 
-fn descriptor(source: &Source, options: PlanOptions) -> Result<FlightDescriptor, Stop> {
+pub(crate) fn descriptor(source: &Source, options: PlanOptions) -> Result<FlightDescriptor, Stop> {
     let plain =
         options.batch_rows.is_none() && options.message_bytes.is_none() && !options.checksum;
     Ok(match source {

@@ -1,0 +1,84 @@
+//! The options of `unary`.
+
+use clap::{Args, ValueEnum};
+
+use super::pace::PaceArgs;
+use super::source::Source;
+use super::{Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
+
+#[derive(Debug, Args)]
+pub(crate) struct UnaryArgs {
+    /// What is called.
+    ///
+    /// info is GetFlightInfo, schema GetSchema, list ListFlights, action DoAction, poll
+    /// PollFlightInfo.
+    #[arg(value_name = "CALL", value_enum, help_heading = "Workload")]
+    pub(crate) call: Call,
+
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+
+    #[command(flatten)]
+    pub(crate) work: UnaryWorkArgs,
+
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+
+    #[command(flatten)]
+    pub(crate) http2: Http2Args,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct UnaryWorkArgs {
+    /// What info, schema and poll ask about: path:a/b, cmd:TEXT or perf.
+    ///
+    /// Default: the only dataset of the server, or the sample of the server that was started.
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) source: Option<Source>,
+
+    /// Type of the action that is called, with action.
+    ///
+    /// As the server's ListActions names it; all of its results are read. Default: ping, which
+    /// flight-server and Arrow's perf server have.
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) action: Option<String>,
+
+    /// Body of the action, as text, with action.
+    ///
+    /// Default: empty.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) body: Option<String>,
+}
+
+/// A call without batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Call {
+    Info,
+    Schema,
+    List,
+    Action,
+    Poll,
+}
+
+impl Call {
+    /// As the Flight specification writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Info => "GetFlightInfo",
+            Self::Schema => "GetSchema",
+            Self::List => "ListFlights",
+            Self::Action => "DoAction",
+            Self::Poll => "PollFlightInfo",
+        }
+    }
+}

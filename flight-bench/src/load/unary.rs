@@ -1,0 +1,98 @@
+//! Calls without batches, one after another: GetFlightInfo, GetSchema, ListFlights, DoAction,
+//! PollFlightInfo.
+
+use std::time::Instant;
+
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::{Action, Criteria, FlightDescriptor};
+use flight_net::client::Connection;
+use prost::Message;
+use tonic::{Status, Streaming};
+
+use super::UnaryJob;
+use super::stream::Stream;
+use crate::config::Extent;
+use crate::limits;
+use crate::record::{Failure, Metric, Transfer};
+
+/// What is called, ready to be sent.
+#[derive(Debug, Clone)]
+pub(crate) enum Request {
+    Info(FlightDescriptor),
+    Schema(FlightDescriptor),
+    List(Criteria),
+    Action(Action),
+    Poll(FlightDescriptor),
+}
+
+/// Calls until the run is over or the stream has made the calls that it had to.
+pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
+    let by_window = matches!(extent, Extent::Window { .. });
+    if !by_window {
+        stream.wait_for_the_clock_of_calls().await;
+    }
+    let mut left = match extent {
+        Extent::Window { .. } => u64::MAX,
+        Extent::Batches(calls) | Extent::Passes(calls) => calls,
+    };
+    while left > 0 {
+        match call(stream, &job.request).await {
+            Ok(()) => left -= u64::from(!by_window),
+            Err(failure) => {
+                if !stream.failed(failure).await && !by_window {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// One call, at its time in an open loop.
+async fn call(stream: &Stream, request: &Request) -> Result<(), Failure> {
+    let connection = stream.link.calls(stream.shared_recorder()).await?;
+    let mut client =
+        FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
+    let intended = stream.next_arrival().await;
+    let sent = Instant::now();
+    let bytes = answer(&mut client, request).await?;
+    let done = Instant::now();
+    let amount = Transfer { batches: 1, rows: 0, logical_bytes: bytes, encoded_bytes: bytes };
+    stream.started();
+    stream.first(done - sent);
+    let mut recorder = stream.recorder();
+    recorder.transferred(stream.slot, amount, done);
+    recorder.latency(Metric::UnaryService, done - sent, done);
+    if let Some(intended) = intended {
+        recorder.latency(Metric::UnaryResponse, done - intended, done);
+        recorder.lag(Metric::UnaryLag, sent - intended, done);
+    }
+    Ok(())
+}
+
+/// Makes the call; how many bytes the answer has, as protobuf messages.
+async fn answer(
+    client: &mut FlightServiceClient<Connection>,
+    request: &Request,
+) -> Result<u64, Status> {
+    let bytes = match request.clone() {
+        Request::Info(descriptor) => {
+            client.get_flight_info(descriptor).await?.get_ref().encoded_len()
+        }
+        Request::Schema(descriptor) => client.get_schema(descriptor).await?.get_ref().encoded_len(),
+        Request::Poll(descriptor) => {
+            client.poll_flight_info(descriptor).await?.get_ref().encoded_len()
+        }
+        Request::List(criteria) => all(client.list_flights(criteria).await?.into_inner()).await?,
+        Request::Action(action) => all(client.do_action(action).await?.into_inner()).await?,
+    };
+    Ok(bytes as u64)
+}
+
+/// Bytes of all messages of a stream.
+async fn all<T: Message>(mut messages: Streaming<T>) -> Result<usize, Status> {
+    let mut bytes = 0;
+    while let Some(message) = messages.message().await? {
+        bytes += message.encoded_len();
+    }
+    Ok(bytes)
+}
