@@ -7,6 +7,7 @@ mod error;
 mod live;
 mod metric;
 mod recorder;
+mod slices;
 mod summary;
 mod window;
 
@@ -14,5 +15,6 @@ pub(crate) use error::{ErrorTally, Errors, Failure};
 pub(crate) use live::Live;
 pub(crate) use metric::Metric;
 pub(crate) use recorder::{Counts, Recorder, Recording, StreamCounts, Transfer};
+pub(crate) use slices::{SLICES, Slice, Slices};
 pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES};
 pub(crate) use window::Window;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{ErrorTally, Failure, Latencies, Live, Metric, Window};
+use super::{ErrorTally, Failure, Latencies, Live, Metric, SLICES, Slices, Window};
 
 /// Written by one worker thread; nobody else sees it until the thread is done.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Recording {
     pub(crate) latencies: Latencies,
     pub(crate) errors: ErrorTally,
     pub(crate) streams: Vec<StreamCounts>,
+    /// Of a window with an end.
+    pub(crate) slices: Slices,
 }
 
 /// Totals of what happened inside the window.
@@ -52,8 +54,13 @@ pub(crate) struct StreamCounts {
     pub(crate) id: usize,
     pub(crate) connection: usize,
     pub(crate) transfer: Transfer,
-    /// Until its first batch (get) or acknowledgement (put).
+    /// Until its first batch (get), acknowledgement (put) or answer (unary).
     pub(crate) first_ns: Option<u64>,
+    /// The longest time between two of its batches or calls that ended in the window, or from its
+    /// opening to the first.
+    pub(crate) longest_gap_ns: u64,
+    /// When its last batch or call ended.
+    pub(crate) last: Option<Instant>,
     /// When the stream had moved all it had to, in a run that ends by itself.
     pub(crate) done: Option<Instant>,
 }
@@ -80,6 +87,8 @@ impl Recorder {
             connection,
             transfer: Transfer::default(),
             first_ns: None,
+            longest_gap_ns: 0,
+            last: None,
             done: None,
         };
         let recording = Recording {
@@ -87,6 +96,7 @@ impl Recorder {
             latencies: Latencies::with_room_for(metrics),
             errors: ErrorTally::default(),
             streams: streams.into_iter().map(stream).collect(),
+            slices: Slices::default(),
         };
         Self { window, live, recording }
     }
@@ -96,8 +106,17 @@ impl Recorder {
         self.live.add(amount.logical_bytes);
         if self.window.contains(at) {
             self.recording.counts.transfer.add(amount);
-            self.recording.streams[slot].transfer.add(amount);
+            let stream = &mut self.recording.streams[slot];
+            stream.transfer.add(amount);
+            if let Some(last) = stream.last {
+                let gap = u64::try_from((at - last).as_nanos()).unwrap_or(u64::MAX);
+                stream.longest_gap_ns = stream.longest_gap_ns.max(gap);
+            }
+            if let Some(slice) = self.window.slice(at, SLICES) {
+                self.recording.slices.moved(slice, amount);
+            }
         }
+        self.recording.streams[slot].last = Some(at);
     }
 
     /// Records a latency that ended `at`.
@@ -110,6 +129,9 @@ impl Recorder {
     /// Records how late something was sent that ended `at`.
     pub(crate) fn lag(&mut self, metric: Metric, late: Duration, at: Instant) {
         self.latency(metric, late, at);
+        if let Some(slice) = self.window.slice(at, SLICES) {
+            self.recording.slices.late(slice, late);
+        }
     }
 
     /// Notes how long the stream in this slot took to its first batch; later ones do not count.
@@ -147,6 +169,7 @@ impl Recording {
         self.counts.reconnects += other.counts.reconnects;
         self.latencies.merge(&other.latencies);
         self.errors.merge(&other.errors);
+        self.slices.merge(&other.slices);
         self.streams.extend(other.streams);
         self.streams.sort_by_key(|stream| stream.id);
     }
@@ -165,6 +188,11 @@ mod tests {
         assert_eq!(got.counts.transfer.rows, 30);
         assert_eq!(got.streams[0].transfer, got.counts.transfer);
         assert_eq!(got.latencies.count(Metric::GetWait), 3);
+        // From the last one before the window to the first in it counts, too.
+        assert_eq!(got.streams[0].longest_gap_ns, 50_000_000);
+        let slices: Vec<u64> = got.slices.iter().map(|slice| slice.batches).collect();
+        let (first, middle, last) = (slices[0], slices[10], slices[19]);
+        assert_eq!((first, middle, last, slices.iter().sum::<u64>()), (1, 1, 1, 3));
     }
 
     #[test]

@@ -34,6 +34,18 @@ impl Window {
         self.opens_ns.load(Ordering::Acquire) <= at && at < self.closes_ns.load(Ordering::Relaxed)
     }
 
+    /// In which of so many equal parts of the window a time lies; `None` outside, and in a window
+    /// without an end.
+    pub(crate) fn slice(&self, at: Instant, slices: usize) -> Option<usize> {
+        let (at, opens) = (self.since_origin(at), self.opens_ns.load(Ordering::Acquire));
+        let closes = self.closes_ns.load(Ordering::Relaxed);
+        if closes == u64::MAX || at < opens || at >= closes {
+            return None;
+        }
+        let share = u128::from(at - opens) * slices as u128 / u128::from(closes - opens);
+        Some(share as usize)
+    }
+
     fn since_origin(&self, at: Instant) -> u64 {
         let elapsed: Duration = at.saturating_duration_since(self.origin);
         u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX - 1)
@@ -57,6 +69,20 @@ mod tests {
     #[test]
     fn a_run_that_ends_by_itself_has_an_open_end() {
         check(Some((100, None)), &[100, 1_000_000], &[99]);
+    }
+
+    #[test]
+    fn a_window_is_cut_into_equal_parts() {
+        let origin = Instant::now();
+        let at = |ms: u64| origin + Duration::from_millis(ms);
+        let window = Window::unset(origin);
+        assert_eq!(window.slice(at(150), 20), None, "it is not open");
+        window.set(at(100), Some(at(200)));
+        let slices = [99, 100, 104, 105, 199, 200].map(|ms| window.slice(at(ms), 20));
+        assert_eq!(slices, [None, Some(0), Some(0), Some(1), Some(19), None]);
+        let endless = Window::unset(origin);
+        endless.set(at(100), None);
+        assert_eq!(endless.slice(at(150), 20), None);
     }
 
     fn check(span_ms: Option<(u64, Option<u64>)>, inside: &[u64], outside: &[u64]) {

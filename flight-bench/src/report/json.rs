@@ -15,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::results::{Measured, Results, Variant};
 use crate::load::Acks;
-use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, StreamCounts};
+use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, Slice, StreamCounts};
 
 pub(super) const SCHEMA: &str = "flight-bench.run/1";
 
@@ -93,6 +93,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
         },
         "latency": latencies(&repeat.recording.latencies),
         "streams": repeat.recording.streams.iter().map(stream).collect::<Vec<_>>(),
+        "slices": repeat.recording.slices.iter().map(slice).collect::<Vec<_>>(),
     })
 }
 
@@ -103,6 +104,16 @@ fn stream(stream: &StreamCounts) -> Value {
         "batches": stream.transfer.batches,
         "bytes": stream.transfer.logical_bytes,
         "first_ns": stream.first_ns,
+        "longest_gap_ns": stream.longest_gap_ns,
+    })
+}
+
+fn slice(slice: &Slice) -> Value {
+    json!({
+        "batches": slice.batches,
+        "bytes": slice.logical_bytes,
+        "sent": slice.sent,
+        "lag_ns": slice.lag_ns,
     })
 }
 

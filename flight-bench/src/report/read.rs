@@ -23,7 +23,9 @@ use super::results::{
 use super::{Host, json};
 use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
-use crate::record::{Counts, ErrorTally, Latencies, Metric, Recording, StreamCounts, Transfer};
+use crate::record::{
+    Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
+};
 use crate::target::TlsSide;
 
 /// Reads what [`json::render`] wrote.
@@ -86,6 +88,16 @@ struct RepeatPart {
     counts: CountsPart,
     latency: BTreeMap<String, LatencyPart>,
     streams: Vec<StreamPart>,
+    #[serde(default)]
+    slices: Vec<SlicePart>,
+}
+
+#[derive(Deserialize)]
+struct SlicePart {
+    batches: u64,
+    bytes: u64,
+    sent: u64,
+    lag_ns: u64,
 }
 
 #[derive(Deserialize)]
@@ -116,6 +128,8 @@ struct StreamPart {
     batches: u64,
     bytes: u64,
     first_ns: Option<u64>,
+    #[serde(default)]
+    longest_gap_ns: u64,
 }
 
 impl Document {
@@ -203,8 +217,10 @@ impl RepeatPart {
             reconnects: self.counts.reconnects,
         };
         let streams = self.streams.into_iter().map(StreamPart::into_counts).collect();
+        let slices = Slices::of(self.slices.into_iter().map(SlicePart::into_slice));
+        let slices = slices.unwrap_or_default();
         let repeat = Repeat {
-            recording: Recording { counts, latencies, errors, streams },
+            recording: Recording { counts, latencies, errors, streams, slices },
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
         };
@@ -216,8 +232,22 @@ impl StreamPart {
     fn into_counts(self) -> StreamCounts {
         let transfer =
             Transfer { batches: self.batches, logical_bytes: self.bytes, ..Transfer::default() };
-        let (id, connection, first_ns) = (self.id, self.conn, self.first_ns);
-        StreamCounts { id, connection, transfer, first_ns, done: None }
+        StreamCounts {
+            id: self.id,
+            connection: self.conn,
+            transfer,
+            first_ns: self.first_ns,
+            longest_gap_ns: self.longest_gap_ns,
+            last: None,
+            done: None,
+        }
+    }
+}
+
+impl SlicePart {
+    fn into_slice(self) -> Slice {
+        let Self { batches, bytes, sent, lag_ns } = self;
+        Slice { batches, logical_bytes: bytes, lag_ns, sent }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Figures over repeats, and the made-up results that the tests of all forms share.
 
 use super::*;
-use crate::record::{Counts, Metric, StreamCounts};
+use crate::record::{Counts, Metric, SLICES, Slice, Slices, StreamCounts};
 
 #[test]
 fn rates_are_medians_and_intervals_over_complete_repeats() {
@@ -141,13 +141,27 @@ fn measured(round: usize, batches: u64) -> Measured {
         logical_bytes: batches * 131_072,
         encoded_bytes: batches * 131_400,
     };
-    let stream =
-        StreamCounts { id: 0, connection: 0, transfer, first_ns: Some(412_000), done: None };
+    let stream = StreamCounts {
+        id: 0,
+        connection: 0,
+        transfer,
+        first_ns: Some(412_000),
+        longest_gap_ns: 2_000_000,
+        last: None,
+        done: None,
+    };
     let recording = Recording {
         counts: Counts { transfer, reopens: 0, reconnects: 0 },
         latencies,
         errors: ErrorTally::default(),
         streams: vec![stream],
+        slices: Slices::of((0..SLICES as u64).map(|_| Slice {
+            batches: batches / SLICES as u64,
+            logical_bytes: batches * 131_072 / SLICES as u64,
+            lag_ns: 0,
+            sent: 0,
+        }))
+        .expect("as many as there are"),
     };
     let repeat = Repeat { recording, elapsed: Duration::from_secs(1), tail: None };
     Measured { round, order: 0, repeat, complete: true }

@@ -314,11 +314,14 @@ fn foot(out: &mut String, results: &Results, reason: Reason) {
     if results.variants.iter().any(|variant| variant.merged().counts.transfer.batches > 0) {
         line(out, "");
         let interval = if out.contains('±') { " ±: 95 % interval over repeats." } else { "" };
+        let unit = match results.variants.iter().any(|one| one.workload != Workload::Unary) {
+            true => "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time.",
+            false => "Calls that ended in the window, by wall time.",
+        };
         line(
             out,
             &format!(
-                "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time.{interval}\nA \
-                 percentile is shown where ten events or more lie beyond it."
+                "{unit}{interval}\nA percentile is shown where ten events or more lie beyond it."
             ),
         );
     }
