@@ -17,7 +17,6 @@ mod record;
 mod report;
 mod run;
 mod saved;
-mod stats;
 mod target;
 mod workload;
 

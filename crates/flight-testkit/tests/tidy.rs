@@ -19,6 +19,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-files", &["flight-wire"]),
     ("flight-store", &["flight-files", "flight-wire"]),
     ("flight-net", &["flight-tls", "flight-wire"]),
+    ("flight-probe", &[]),
+    ("flight-stats", &[]),
     ("flight-testkit", &[]),
     ("fuzz", &["flight-net", "flight-wire"]),
     ("flight-perf", &["flight-sample", "flight-tls"]),
@@ -36,7 +38,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "flight-bench",
-        &["flight-files", "flight-net", "flight-sample", "flight-tls", "flight-wire", "flight-pki"],
+        &[
+            "flight-files",
+            "flight-net",
+            "flight-pki",
+            "flight-probe",
+            "flight-sample",
+            "flight-stats",
+            "flight-tls",
+            "flight-wire",
+        ],
     ),
 ];
 

@@ -13,7 +13,7 @@ use super::text::{Reason, counted, line, parts};
 use super::{Host, Outcome};
 use crate::cli::Format;
 use crate::ladder::{Rung, Sample};
-use crate::stats::{self, Estimate};
+use flight_stats::{Confidence, Estimate, median, paired_ratio};
 
 /// Everything that the report is made of.
 pub(crate) struct LadderResults {
@@ -57,7 +57,7 @@ impl LadderResults {
         let (rates, base) = (self.rates(rung), self.rates(base));
         let rounds = rates.len().min(base.len());
         // Rounds alternate their direction, so that a rung may lack the one that was broken off.
-        stats::paired_ratio(&rates[..rounds], &base[..rounds])
+        paired_ratio(&rates[..rounds], &base[..rounds], Confidence::P95)
     }
 
     fn text(&self, reason: Reason) -> String {
@@ -115,7 +115,7 @@ impl LadderResults {
             };
             table.add_row([
                 rung.label().to_owned(),
-                or_dash(stats::median(&rates).map(megabytes)),
+                or_dash(median(&rates).map(megabytes)),
                 or_dash(range.map(|(min, max)| format!("{}–{}", megabytes(min), megabytes(max)))),
                 or_dash(below.map(ratio_cell)),
                 or_dash(tcp.map(ratio_cell)),
@@ -202,7 +202,7 @@ impl LadderResults {
             "id": rung.id(),
             "label": rung.label(),
             "below": below.map(Rung::id),
-            "bytes_per_s_median": stats::median(&self.rates(rung)),
+            "bytes_per_s_median": median(&self.rates(rung)),
             "of_below": below.and_then(|below| self.ratio(rung, below)).map(estimate),
             "of_tcp": tcp.map(estimate),
             "client_cpu_s_per_gb": cpu_per_gb(samples, |sample| sample.client_cpu_s),
@@ -223,7 +223,7 @@ s/GB: user and system time of the process, median of the rounds, read in ticks o
 fn cpu_per_gb(samples: &[Sample], cpu: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     let cost = |sample: &Sample| Some(cpu(sample)? / (sample.bytes as f64 / 1e9));
     let costs: Vec<f64> = samples.iter().filter_map(cost).filter(|cost| cost.is_finite()).collect();
-    stats::median(&costs)
+    median(&costs)
 }
 
 /// `0.61× [0.58, 0.64]`.
@@ -323,7 +323,7 @@ mod tests {
         };
         LadderResults {
             started: SystemTime::UNIX_EPOCH,
-            host: Host { cpu: None, cores: None, kernel: None, mem_bytes: None },
+            host: Host::default(),
             server_version: Some("0.1.0".to_owned()),
             server_args: Vec::new(),
             sample_rows: 1_000_000,

@@ -4,7 +4,6 @@
 
 mod arrow;
 mod figures;
-mod host;
 mod json;
 mod ladder;
 mod quick;
@@ -22,7 +21,7 @@ use tempfile::NamedTempFile;
 use crate::cli::Format;
 use crate::config::Output;
 use crate::exit::Stop;
-pub(crate) use host::Host;
+pub(crate) use flight_probe::host::Host;
 pub(crate) use ladder::LadderResults;
 pub(crate) use read::read;
 #[cfg(test)]

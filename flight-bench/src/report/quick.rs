@@ -6,7 +6,7 @@ use super::figures::{amount, megabytes, nanos, or_dash};
 use super::results::{Results, Statistic, Variant, Workload};
 use super::text::{Reason, counted, ending, errors, line, parts, plan, started, tls};
 use crate::record::{LatencySummary, Metric, PERCENTILES};
-use crate::stats;
+use flight_stats::median;
 
 pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
@@ -91,7 +91,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         or_dash(bytes.as_ref().and_then(|s| s.median).map(megabytes)),
         or_dash(range),
         or_dash(of("batches_per_s").and_then(|s| s.median).map(amount)),
-        or_dash(stats::median(&variant.first_ns()).map(nanos)),
+        or_dash(median(&variant.first_ns()).map(nanos)),
         or_dash(quantile(waits.as_ref(), "p50").map(named)),
         or_dash(quantile(waits.as_ref(), "p99")),
         or_dash(ratio),

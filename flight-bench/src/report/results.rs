@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use flight_stats::Confidence;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
@@ -11,8 +12,8 @@ use crate::config::Extent;
 use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
-use crate::stats;
 use crate::target::TlsSide;
+use flight_stats as stats;
 
 /// Everything that reports are made of.
 pub(crate) struct Results {
@@ -335,7 +336,10 @@ impl Results {
             for (name, unit, amount) in variant.workload.rates() {
                 let values = variant.rates(amount);
                 let id = format!("{}.{name}{at}", variant.workload.name());
-                summary.insert(id, Statistic::of(&values, unit, stats::geometric_mean(&values)));
+                summary.insert(
+                    id,
+                    Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95)),
+                );
             }
             if let Some((base, ratio)) = self.ratio_to_plain(variant) {
                 let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
@@ -369,7 +373,7 @@ impl Results {
             .filter(|(_, base)| **base > 0.0)
             .map(|(value, base)| value / base)
             .collect();
-        let estimate = stats::paired_ratio(&values, &base_values);
+        let estimate = stats::paired_ratio(&values, &base_values, Confidence::P95);
         Some((base, Statistic::of(&ratios, "ratio", estimate)))
     }
 

@@ -93,12 +93,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             version: Some("0.1.0".to_owned()),
             pid: Some(4312),
         }),
-        host: Host {
-            cpu: Some("Example CPU".to_owned()),
-            cores: Some(2),
-            kernel: None,
-            mem_bytes: None,
-        },
+        host: Host::default(),
         variants: rows.iter().map(|row| filled(*row)).collect(),
         verify: None,
         warnings: Vec::new(),

@@ -9,7 +9,7 @@ use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
-use crate::stats;
+use flight_stats::median;
 
 pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
@@ -276,7 +276,7 @@ fn first_batches(variant: &Variant) -> Option<String> {
     };
     Some(format!(
         "median {}, max {} from a stream's first call to its first {what}",
-        nanos(stats::median(&first)?),
+        nanos(median(&first)?),
         nanos(longest)
     ))
 }
