@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-files", &["flight-wire"]),
     ("flight-store", &["flight-files", "flight-wire"]),
     ("flight-net", &["flight-tls", "flight-wire"]),
+    ("flight-chart", &[]),
     ("flight-probe", &[]),
     ("flight-stats", &[]),
     ("flight-testkit", &[]),
@@ -39,6 +40,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "flight-bench",
         &[
+            "flight-chart",
             "flight-files",
             "flight-net",
             "flight-pki",
