@@ -32,6 +32,13 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
     pub(crate) connect_timeout: Duration,
 
+    /// Process of TARGET, where it runs on this machine.
+    ///
+    /// Its processor time, memory and descriptors are then part of the report, and say what limits
+    /// the rate. Of a server that this program starts they are known.
+    #[arg(long, value_name = "PID")]
+    pub(crate) server_pid: Option<u32>,
+
     /// HTTP/2 that carries the batches.
     ///
     /// own reads from the socket straight into the memory of each batch, and writes many frames at

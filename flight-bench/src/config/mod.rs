@@ -31,6 +31,8 @@ use shared::{optional, window, within};
 pub(crate) struct Config {
     pub(crate) work: Work,
     pub(crate) target: Target,
+    /// The process of a given server on this machine.
+    pub(crate) server_pid: Option<u32>,
     pub(crate) link: LinkConfig,
     pub(crate) load: Load,
     /// Of an open loop.
@@ -218,6 +220,7 @@ impl Config {
         Ok(Self {
             work: Work::Quick(work),
             link: LinkConfig::new(&args.target, None, RECEIVE_MESSAGE_BYTES_MAX as u64)?,
+            server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
             load,
             pace: None,
@@ -246,6 +249,7 @@ impl Config {
         Ok(Self {
             work: Work::Get(get),
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
+            server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
             pace: None,
@@ -304,6 +308,7 @@ impl Config {
                 Some(&args.http2),
                 RECEIVE_MESSAGE_BYTES_MAX as u64,
             )?,
+            server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
             pace: AskedPace::of(&args.pace),

@@ -30,6 +30,9 @@ impl Target {
                 }
                 Ok(Self::Given { endpoint, tls })
             }
+            None if args.server_pid.is_some() => Err(Stop::usage(
+                "--server-pid is for a TARGET that runs already; the server of this run is known",
+            )),
             None => match given {
                 Some(flag) => Err(Stop::usage(format!(
                     "{flag} goes with a TARGET such as grpc+tls://HOST:PORT; without one, quick \

@@ -48,6 +48,7 @@ impl Config {
         Ok(Self {
             work: Work::Unary(unary),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
+            server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
             load: Load::from_args(&args.load)?,
             pace: AskedPace::of(&args.pace),

@@ -9,11 +9,13 @@ mod get;
 mod link;
 mod pace;
 mod put;
+mod resources;
 mod stream;
 mod timer;
 mod unary;
 mod worker;
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -29,13 +31,18 @@ use crate::workload::Pool;
 use gate::Gate;
 
 pub(crate) use gate::Interrupt;
+pub(crate) use resources::Resources;
+use resources::Watch;
 pub(crate) use unary::Request;
+pub(crate) use worker::WORKER;
 
 /// Everything that a repeat needs; made before the clock starts, shared by all threads.
 pub(crate) struct Job {
     pub(crate) connector: Connector,
     pub(crate) load: Load,
     pub(crate) work: JobWork,
+    /// The server's process, where it runs on this machine and is known.
+    pub(crate) server_pid: Option<u32>,
     /// Of an open loop, once it is known; until then, and without one, the loop is closed.
     pub(crate) pace: OnceLock<Pace>,
 }
@@ -100,6 +107,8 @@ pub(crate) struct Repeat {
     pub(crate) elapsed: Duration,
     /// From the first stream's end to the last one's, in a run that ends by itself.
     pub(crate) tail: Option<Duration>,
+    /// Unknown where the kernel does not tell, or no window was opened.
+    pub(crate) resources: Option<Resources>,
 }
 
 impl Repeat {
@@ -175,13 +184,15 @@ pub(crate) async fn repeat(
     for (thread, live) in live.iter().enumerate().take(job.load.threads) {
         workers.push(worker::spawn(Arc::clone(job), Arc::clone(&gate), thread, Arc::clone(live)));
     }
+    let watch = Cell::new(None);
     let outcome = tokio::select! {
-        outcome = conduct(job, &gate, live) => outcome,
+        outcome = conduct(job, &gate, live, &watch) => outcome,
         () = interrupt.wait() => Err(Stop::interrupted()),
         // Without a window, the run is over when all workers are.
         () = gate.all_done() => Ok(()),
     };
     let ended = Instant::now();
+    let resources = watch.take().and_then(Watch::end);
     gate.close(ended);
     let mut recording = Recording::default();
     let mut outcome = outcome;
@@ -191,7 +202,7 @@ pub(crate) async fn repeat(
             Err(stop) => outcome = Err(stop),
         }
     }
-    let repeat = summed(job, &gate, recording, ended);
+    let repeat = Repeat { resources, ..summed(job, &gate, recording, ended) };
     if outcome.is_ok() && gate.started_streams() == 0 {
         let why = repeat.recording.errors.sentence();
         outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {why}")));
@@ -200,7 +211,12 @@ pub(crate) async fn repeat(
 }
 
 /// Waits until all streams run, sets the window and waits until it is over.
-async fn conduct(job: &Job, gate: &Gate, live: &[Arc<Live>]) -> Result<(), Stop> {
+async fn conduct(
+    job: &Job,
+    gate: &Gate,
+    live: &[Arc<Live>],
+    watch: &Cell<Option<Watch>>,
+) -> Result<(), Stop> {
     match tokio::time::timeout(limits::START_TIMEOUT, gate.all_reported()).await {
         Ok(()) if gate.started_streams() == 0 => return Ok(()),
         Ok(()) => {}
@@ -222,10 +238,13 @@ async fn conduct(job: &Job, gate: &Gate, live: &[Arc<Live>]) -> Result<(), Stop>
             _ => None,
         };
         gate.open(now, None, stop);
+        watch.set(Watch::begin(job.server_pid));
         return Err(stalled(live).await);
     };
     let (opens, closes) = (now + warmup, now + warmup + duration);
     gate.open(opens, Some(closes), None);
+    tokio::time::sleep_until(opens.into()).await;
+    watch.set(Watch::begin(job.server_pid));
     tokio::time::sleep_until(closes.into()).await;
     Ok(())
 }
@@ -246,19 +265,20 @@ async fn stalled(live: &[Arc<Live>]) -> Stop {
 
 fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repeat {
     let Some(opened) = gate.opened() else {
-        return Repeat { recording, elapsed: Duration::ZERO, tail: None };
+        return Repeat { recording, elapsed: Duration::ZERO, tail: None, resources: None };
     };
     if job.window().is_some() {
         let closed = gate.closes().map_or(ended, |closes| closes.min(ended));
         let elapsed = closed.saturating_duration_since(opened);
-        return Repeat { recording, elapsed, tail: None };
+        return Repeat { recording, elapsed, tail: None, resources: None };
     }
     let done: Vec<Instant> = recording.streams.iter().filter_map(|s| s.done).collect();
     let all = done.len() == recording.streams.len();
     let (first, last) = (done.iter().min().copied(), done.iter().max().copied());
     let last = if all { last.unwrap_or(ended) } else { ended };
     let tail = if all { first.map(|first| last - first) } else { None };
-    Repeat { recording, elapsed: last.saturating_duration_since(opened), tail }
+    let elapsed = last.saturating_duration_since(opened);
+    Repeat { recording, elapsed, tail, resources: None }
 }
 
 async fn joined(worker: oneshot::Receiver<Recording>) -> Result<Recording, Stop> {

@@ -17,6 +17,9 @@ use super::{Job, JobWork, get, put, unary};
 use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
+/// What the names of worker threads begin with.
+pub(crate) const WORKER: &str = "worker-";
+
 /// Starts worker `thread`; what it recorded comes when the repeat is over.
 pub(super) fn spawn(
     job: Arc<Job>,
@@ -25,11 +28,15 @@ pub(super) fn spawn(
     live: Arc<Live>,
 ) -> oneshot::Receiver<Recording> {
     let (sender, receiver) = oneshot::channel();
-    std::thread::spawn(move || {
+    // Its name tells it from the others of this process, where its time is looked at.
+    let named = std::thread::Builder::new().name(format!("{WORKER}{thread}"));
+    let started = named.spawn(move || {
         let recording = work(&job, &gate, thread, live);
         // The conductor waits for every worker; if it died, nobody wants the recording.
         let _ = sender.send(recording);
     });
+    // Without a thread, the sender is gone and the conductor hears of it.
+    drop(started);
     receiver
 }
 

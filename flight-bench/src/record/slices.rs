@@ -58,7 +58,6 @@ impl Slices {
 impl Slice {
     /// How late a thing was sent on average, in nanoseconds.
     #[allow(dead_code)]
-    #[allow(dead_code)]
     pub(crate) fn mean_lag_ns(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.lag_ns as f64 / self.sent as f64)
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::cost::{Costs, bottleneck};
 use super::results::{Measured, Results, Variant};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, Slice, StreamCounts};
@@ -47,7 +48,7 @@ fn document(results: &Results) -> Value {
         "config": results.record,
         "target": results.server,
         "env": { "host": results.host },
-        "variants": results.variants.iter().map(variant).collect::<Vec<_>>(),
+        "variants": results.variants.iter().map(|one| variant(results, one)).collect::<Vec<_>>(),
         "repeats": repeats,
         "summary": results.summary(),
         "verify": results.verify,
@@ -55,7 +56,7 @@ fn document(results: &Results) -> Value {
     })
 }
 
-fn variant(variant: &Variant) -> Value {
+fn variant(results: &Results, variant: &Variant) -> Value {
     json!({
         "id": variant.id(),
         "workload": variant.workload.name(),
@@ -68,6 +69,8 @@ fn variant(variant: &Variant) -> Value {
             Acks::Final => "final",
         }),
         "latency": latencies(&variant.latencies()),
+        "cost": Costs::of(variant),
+        "bottleneck": bottleneck(results, variant),
     })
 }
 
@@ -93,6 +96,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
         },
         "latency": latencies(&repeat.recording.latencies),
         "streams": repeat.recording.streams.iter().map(stream).collect::<Vec<_>>(),
+        "resources": repeat.resources,
         "slices": repeat.recording.slices.iter().map(slice).collect::<Vec<_>>(),
     })
 }

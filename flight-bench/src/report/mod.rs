@@ -3,6 +3,7 @@
 //! Forms are functions of [`Results`] alone, so that each can be tested without a server.
 
 mod arrow;
+mod cost;
 mod figures;
 mod json;
 mod ladder;
@@ -10,6 +11,7 @@ mod quick;
 mod read;
 mod results;
 mod text;
+mod warnings;
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -30,6 +32,7 @@ pub(crate) use results::{
     Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
 pub(crate) use text::Reason;
+pub(crate) use warnings::findings;
 
 /// Refuses files that could not be written in the end, before anything is measured.
 ///

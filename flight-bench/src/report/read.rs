@@ -22,7 +22,7 @@ use super::results::{
 };
 use super::{Host, json};
 use crate::exit::Exit;
-use crate::load::{Acks, Repeat};
+use crate::load::{Acks, Repeat, Resources};
 use crate::record::{
     Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
 };
@@ -90,6 +90,8 @@ struct RepeatPart {
     streams: Vec<StreamPart>,
     #[serde(default)]
     slices: Vec<SlicePart>,
+    #[serde(default)]
+    resources: Option<Resources>,
 }
 
 #[derive(Deserialize)]
@@ -223,6 +225,7 @@ impl RepeatPart {
             recording: Recording { counts, latencies, errors, streams, slices },
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
+            resources: self.resources,
         };
         Ok(Measured { round: self.i, order: self.order, repeat, complete: self.complete })
     }

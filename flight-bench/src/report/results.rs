@@ -272,6 +272,11 @@ impl Measured {
         self.repeat.recording.counts.transfer.batches > 0
     }
 
+    /// Batches or calls a second.
+    pub(crate) fn batches_per_s(&self) -> f64 {
+        self.rate(|amount| amount.batches)
+    }
+
     pub(crate) fn megabytes_per_s(&self) -> f64 {
         self.rate(|amount| amount.logical_bytes) / 1e6
     }

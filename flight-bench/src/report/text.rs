@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table};
 
+use super::cost::{Cost, Costs, bottleneck};
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
@@ -95,6 +96,25 @@ pub(super) fn parts(out: &mut String, parts: &[String]) {
         text = format!("{text}{dot}{part}");
     }
     line(out, &text);
+}
+
+/// Writes words on lines that are not too long; the first begins with `first`, others with `rest`.
+pub(super) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
+    let mut current = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && current.chars().count() + 1 + word.chars().count() > COLUMNS {
+            line(out, &current);
+            rest.clone_into(&mut current);
+            is_empty = true;
+        }
+        if !is_empty {
+            current.push(' ');
+        }
+        current.push_str(word);
+        is_empty = false;
+    }
+    line(out, &current);
 }
 
 /// Columns of a line, less the two for the dot at its end.
@@ -238,6 +258,7 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
     if let Some(tail) = longest_tail(variant) {
         line(out, &format!("tail      {tail}"));
     }
+    costs(out, results, variant);
     line(out, &format!("errors    {}", errors(&variant.errors())));
     if let Some(verify) = &results.verify {
         let verdict = if verify.equal { "all equal" } else { "DIFFERENT" };
@@ -248,6 +269,39 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
                 verdict, verify.method, verify.batches, verify.rows
             ),
         );
+    }
+}
+
+/// What it cost on each side, and what limited it.
+fn costs(out: &mut String, results: &Results, variant: &Variant) {
+    let Costs { client, server } = Costs::of(variant);
+    let told = |name: &str, cost: &Cost| {
+        let parts = [
+            cost.cpu_s_per_gb.map(|seconds| format!("{seconds:.3} CPU s/GB")),
+            cost.cpu_ns_per_batch.map(|time| {
+                let of = if variant.workload == Workload::Unary { "call" } else { "batch" };
+                format!("{}/{of}", nanos(time))
+            }),
+            cost.cores.map(|cores| format!("{cores:.2} cores")),
+            cost.switches_per_batch.map(|count| format!("{} switches", amount(count))),
+            cost.peak_bytes.map(|bytes| format!("{} MB", megabytes(bytes as f64))),
+            cost.descriptors.map(|count| format!("{count} fds")),
+        ];
+        format!("{name} {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
+    };
+    if let Some(client) = &client {
+        line(out, &format!("cost      {}", told("client", client)));
+    }
+    match &server {
+        Some(server) => line(out, &format!("          {}", told("server", server))),
+        None if client.is_some() => {
+            line(out, "          server n/a: its process is not known (--server-pid)");
+        }
+        None => {}
+    }
+    if let Some(verdict) = bottleneck(results, variant) {
+        let told = format!("{}: {}", verdict.name, verdict.evidence.join("; "));
+        wrapped(out, "limit     ", "          ", &told);
     }
 }
 
@@ -340,7 +394,7 @@ pub(crate) enum Reason {
 pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
     if results.have_figures() {
         for warning in &results.warnings {
-            line(out, &format!("! {warning}"));
+            wrapped(out, "! ", "  ", warning);
         }
     }
     let Some(error) = &results.outcome.error else { return };

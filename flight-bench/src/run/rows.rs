@@ -145,7 +145,9 @@ async fn site(
     let endpoint = endpoints.into_iter().next().ok_or_else(|| {
         Stop::failed(anyhow::anyhow!("the started server names no endpoint in its ready line"))
     })?;
-    Ok(Site::new(endpoint, None, "plain", "plaintext".to_owned(), &config.link))
+    let label = "plaintext".to_owned();
+    let site = Site::new(endpoint, None, "plain", label, &config.link);
+    Ok(Site { pid: results.server.as_ref().and_then(|server| server.pid), ..site })
 }
 
 async fn get_row(
@@ -175,6 +177,7 @@ async fn get_row(
                 Verify::Count | Verify::Checksum => GetCheck::Count,
             },
         }),
+        server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
     results.variants.push(variant(site, Workload::Get, None));
@@ -213,6 +216,7 @@ async fn put_row(
             check_count: work.verify != Verify::None,
             if_exists: uploads.if_exists().map(str::to_owned),
         }),
+        server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
     stage.uploads.push((site.connector.clone(), uploads));
@@ -251,6 +255,7 @@ async fn unary_row(
         connector: site.connector.clone(),
         load: config.load.clone(),
         work: JobWork::Unary(UnaryJob { request }),
+        server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
     results.variants.push(variant(site, Workload::Unary, None));

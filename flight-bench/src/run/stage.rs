@@ -37,6 +37,8 @@ pub(super) struct Site {
     pub(super) transport: &'static str,
     pub(super) label: String,
     pub(super) tls: Option<TlsSide>,
+    /// The server's process, if this run started it.
+    pub(super) pid: Option<u32>,
 }
 
 /// What the started servers of quick serve.
@@ -107,14 +109,16 @@ impl Stage {
                 args.extend([flag.into(), certs.join(format!("server-{kind}.{suffix}")).into()]);
             }
             let (server, endpoints) = self.start(program, &root, &args).await?;
+            let pid = server.pid;
             record.get_or_insert(server);
             for endpoint in endpoints {
-                sites.push(if endpoint.is_tls() {
+                let site = if endpoint.is_tls() {
                     let (tls, side) = TlsSide::of_child(ca.clone(), label)?;
                     Site::new(endpoint, Some((tls, side)), transport, format!("TLS {label}"), link)
                 } else {
                     Site::new(endpoint, None, "plain", "plaintext".to_owned(), link)
-                });
+                };
+                sites.push(Site { pid, ..site });
             }
         }
         sites.sort_by_key(|site| site.transport);
@@ -228,6 +232,7 @@ impl Site {
             transport,
             label,
             tls: side,
+            pid: None,
         }
     }
 }

@@ -109,7 +109,7 @@ async fn once_more(
     let load = Load { extent: Extent::Passes(1), ..job.load.clone() };
     let live: Vec<_> = (0..load.threads).map(|_| Arc::default()).collect();
     let (connector, pace) = (job.connector.clone(), OnceLock::new());
-    let job = Arc::new(Job { connector, load, work, pace });
+    let job = Arc::new(Job { connector, load, work, server_pid: None, pace });
     let (repeat, ended) = load::repeat(&job, &live, interrupt).await;
     ended?;
     let failures = &repeat.recording.errors;
