@@ -8,15 +8,18 @@
 mod again;
 mod cli;
 mod config;
+mod doctor;
 mod exit;
 mod ladder;
 mod limits;
 mod load;
+mod pages;
 mod progress;
 mod record;
 mod report;
 mod run;
 mod saved;
+mod selftest;
 mod target;
 mod workload;
 
@@ -50,6 +53,10 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::LadderServe(args)) => return ladder::serve(&args),
         Some(Command::Report(args)) => return again::report(args),
         Some(Command::Baseline(args)) => return again::baseline(args),
+        Some(Command::Doctor(args)) => return doctor::run(&args),
+        Some(Command::Selftest) => return selftest::run(),
+        Some(Command::Completions(args)) => return pages::completions(&args),
+        Some(Command::Man) => return pages::man(),
         _ => {}
     }
     let config = Config::from_cli(cli)?;

@@ -3,6 +3,7 @@
 //! Parsing only validates single values. What goes together is decided in `config`. Every option
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
+mod doctor;
 mod get;
 mod ladder;
 mod output;
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
@@ -108,6 +110,23 @@ pub(crate) enum Command {
 
     /// Keeps runs under a name, to compare others with.
     Baseline(BaselineArgs),
+
+    /// Looks at this machine, for three seconds: what makes measurements worse, and how to mend it.
+    ///
+    /// Needs no root and changes nothing.
+    Doctor(DoctorArgs),
+
+    /// Proves this program on this machine: experiments whose outcomes are known.
+    ///
+    /// Services of known times on a made-up clock, and thousands of made-up series for the
+    /// comparisons. Exit code 1 when one fails.
+    Selftest,
+
+    /// Prints completions for a shell.
+    Completions(CompletionsArgs),
+
+    /// Prints the manual page, for man(1).
+    Man,
 
     /// The other end of the ladder's lower rungs; started by it.
     ///
@@ -217,6 +236,9 @@ mod tests {
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),
             Some(Command::Baseline(_)) => ("baseline", None),
+            Some(
+                Command::Doctor(_) | Command::Selftest | Command::Completions(_) | Command::Man,
+            ) => ("tool", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

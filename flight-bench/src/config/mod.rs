@@ -179,7 +179,11 @@ impl Config {
                 Command::Ladder(_)
                 | Command::LadderServe(_)
                 | Command::Report(_)
-                | Command::Baseline(_),
+                | Command::Baseline(_)
+                | Command::Doctor(_)
+                | Command::Selftest
+                | Command::Completions(_)
+                | Command::Man,
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }

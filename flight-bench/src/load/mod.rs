@@ -31,6 +31,7 @@ use crate::workload::Pool;
 use gate::Gate;
 
 pub(crate) use gate::Interrupt;
+pub(crate) use pace::Schedule;
 pub(crate) use resources::Resources;
 use resources::Watch;
 pub(crate) use unary::Request;

@@ -18,7 +18,7 @@ use crate::config::Arrival;
 
 /// The times of a thread's arrivals, in their order, without an end.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     next: Instant,
     mean: Duration,
     arrival: Arrival,
@@ -27,13 +27,13 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Arrivals from `start` on, `per_second` of them on average.
-    pub(super) fn new(start: Instant, per_second: f64, arrival: Arrival, seed: u64) -> Self {
+    pub(crate) fn new(start: Instant, per_second: f64, arrival: Arrival, seed: u64) -> Self {
         let mean = Duration::from_secs_f64(1.0 / per_second);
         Self { next: start, mean, arrival, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
     /// The next arrival.
-    pub(super) fn next(&mut self) -> Instant {
+    pub(crate) fn next(&mut self) -> Instant {
         let gap = match self.arrival {
             Arrival::Uniform => self.mean,
             // The gaps of a Poisson process are exponential: the inverse of their distribution.

@@ -31,7 +31,7 @@ pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
-pub(crate) use text::Reason;
+pub(crate) use text::{Reason, wrapped};
 pub(crate) use warnings::findings;
 
 /// Refuses files that could not be written in the end, before anything is measured.

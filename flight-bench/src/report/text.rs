@@ -99,7 +99,7 @@ pub(super) fn parts(out: &mut String, parts: &[String]) {
 }
 
 /// Writes words on lines that are not too long; the first begins with `first`, others with `rest`.
-pub(super) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
+pub(crate) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
     let mut current = first.to_owned();
     let mut is_empty = true;
     for word in text.split_whitespace() {

@@ -13,6 +13,9 @@ const VARIATION_SHOWN: f64 = 0.05;
 const NAGLE_SHARE: f64 = 0.1;
 /// How long Linux delays an acknowledgement for data to go with it: 40 ms (tcp(7), `TCP_QUICKACK`).
 const DELAYED_ACK_NS: std::ops::Range<u64> = 38_000_000..45_000_000;
+/// A pause of a stream is told from this length on, if it is so many times the usual.
+const PAUSE_SHOWN_NS: u64 = 250_000_000;
+const STALL_RATIO: u64 = 20;
 /// Time for which the hypervisor, or a quota, kept the processors.
 const STEAL_SHOWN: f64 = 0.02;
 
@@ -25,6 +28,7 @@ pub(crate) fn findings(results: &Results) -> Vec<String> {
             varied(variant),
             taken(variant),
             nagle(variant),
+            stalled(variant),
             unfair(variant),
             limited_by_client(results, variant),
         ];
@@ -159,6 +163,33 @@ fn nagle(variant: &Variant) -> Option<String> {
     })
 }
 
+/// A pause that percentiles hide: a stream that waits for its turn makes no calls meanwhile.
+fn stalled(variant: &Variant) -> Option<String> {
+    let metric = match variant.workload {
+        Workload::Get => Metric::GetWait,
+        Workload::Put => Metric::PutAck,
+        Workload::Unary => Metric::UnaryService,
+    };
+    let usual = variant.latencies().summary(metric)?.percentiles_ns[0]?;
+    let streams = variant
+        .measured
+        .iter()
+        .flat_map(|one| one.repeat.recording.streams.iter().map(move |stream| (one.round, stream)));
+    let (round, worst) = streams.max_by_key(|(_, stream)| stream.longest_gap_ns)?;
+    let pause = worst.longest_gap_ns;
+    (pause >= PAUSE_SHOWN_NS && pause / STALL_RATIO >= usual).then(|| {
+        format!(
+            "stalled: stream {} moved nothing for {} in repeat {}, where {} is usual (p50 of {}). \
+             In a closed loop percentiles hide this, for nothing is asked meanwhile; try --rate 70%",
+            worst.id,
+            nanos(pause as f64),
+            round + 1,
+            nanos(usual as f64),
+            metric.id()
+        )
+    })
+}
+
 /// Streams that got much less than others.
 fn unfair(variant: &Variant) -> Option<String> {
     let judged = variant.measured.iter().filter(|one| one.complete).filter_map(|measured| {
@@ -268,6 +299,13 @@ mod tests {
             measured.repeat.recording.latencies = latencies;
         }
         check(&results, &["34 % of unary.service lie at 38 to 45 ms"]);
+    }
+
+    #[test]
+    fn a_pause_that_percentiles_hide_is_told() {
+        let mut results = single(Workload::Get);
+        results.variants[0].measured[1].repeat.recording.streams[0].longest_gap_ns = 1_000_000_000;
+        check(&results, &["stalled: stream 0 moved nothing for 1.00 s in repeat 2, where 500 µs"]);
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! `doctor`: what about this machine, or this program, makes measurements worse than they could be.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use flight_probe::clock::{Clock, instant_cost};
+use flight_probe::doctor::{Finding, Level, Options, findings};
+use serde_json::json;
+
+use crate::cli::DoctorArgs;
+use crate::exit::{Exit, Stop};
+use crate::record::{Metric, Recorder, Transfer, Window};
+use crate::report;
+
+/// Looks at this machine for some seconds, and says what it found.
+///
+/// # Errors
+///
+/// Stdout is gone.
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Stop> {
+    let debug_build = cfg!(debug_assertions);
+    let mut found = findings(&Options { debug_build, ..Options::default() });
+    found.push(recording());
+    let text = if args.format.is_json() { as_json(&found) } else { as_text(&found) };
+    report::print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// What recording one event costs, the clock included.
+fn recording() -> Finding {
+    let (instant, clock) = (instant_cost(), Clock::best());
+    let event_ns = event_ns();
+    let clock_ns = clock.cost().call_ns;
+    let dear = event_ns > EVENT_NS_MAX;
+    Finding {
+        id: "recording",
+        level: if dear { Level::Warn } else { Level::Ok },
+        what: format!(
+            "an event costs {event_ns:.0} ns to record, {:.0} ns of it for the time; {:?} would take \
+             {clock_ns:.0} ns",
+            instant.call_ns,
+            clock.kind()
+        ),
+        why: "what recording takes is missing from what is measured".to_owned(),
+        fix: dear.then(|| "build with --release, on a machine that is not busy".to_owned()),
+    }
+}
+
+/// Above this, recording is told to be dear: two of them are in every call.
+const EVENT_NS_MAX: f64 = 200.0;
+const EVENTS: u32 = 200_000;
+
+/// Nanoseconds for a batch that arrives: its time, its amount, its latency.
+fn event_ns() -> f64 {
+    let origin = Instant::now();
+    let window = Arc::new(Window::unset(origin));
+    window.set(origin, Some(origin + Duration::from_secs(3600)));
+    let mut recorder = Recorder::new(window, Arc::default(), &[Metric::GetWait], [(0, 0)]);
+    let amount = Transfer { batches: 1, rows: 1, logical_bytes: 1, encoded_bytes: 1 };
+    let mut since = Instant::now();
+    let started = since;
+    for _ in 0..EVENTS {
+        let now = Instant::now();
+        recorder.transferred(0, amount, now);
+        recorder.latency(Metric::GetWait, now - since, now);
+        since = now;
+    }
+    let took = since - started;
+    black_box(recorder.into_recording());
+    took.as_secs_f64() * 1e9 / f64::from(EVENTS)
+}
+
+fn as_text(found: &[Finding]) -> String {
+    let mut out = String::new();
+    for Finding { id, level, what, why, fix } in found {
+        let mark = match level {
+            Level::Ok => "ok",
+            Level::Note => "note",
+            Level::Warn => "WARN",
+        };
+        report::wrapped(&mut out, &format!("{mark:<5} {id:<20} "), INDENT, what);
+        if *level != Level::Ok {
+            report::wrapped(&mut out, INDENT, INDENT, why);
+        }
+        if let Some(fix) = fix {
+            report::wrapped(&mut out, &format!("{INDENT}→ "), &format!("{INDENT}  "), fix);
+        }
+    }
+    let count = |level| found.iter().filter(|finding| finding.level == level).count();
+    let (notes, warnings) = (count(Level::Note), count(Level::Warn));
+    out.push('\n');
+    report::wrapped(&mut out, "", "", &format!("{warnings} to mend, {notes} to know"));
+    out
+}
+
+const INDENT: &str = "                           ";
+
+fn as_json(found: &[Finding]) -> String {
+    format!("{:#}\n", json!({ "schema": "flight-bench.doctor/1", "findings": found }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found() -> Vec<Finding> {
+        let finding = |id, level, fix: Option<&str>| Finding {
+            id,
+            level,
+            what: format!("{id} was seen"),
+            why: "it matters because of ".to_owned() + &"many words ".repeat(20),
+            fix: fix.map(str::to_owned),
+        };
+        vec![
+            finding("cores", Level::Ok, None),
+            finding("governor", Level::Warn, Some("cpupower frequency-set -g performance")),
+            finding("steal", Level::Note, None),
+        ]
+    }
+
+    #[test]
+    fn what_is_wrong_comes_with_its_reason_and_its_remedy_within_100_columns() {
+        let text = as_text(&found());
+        assert!(
+            text.starts_with("ok    cores                cores was seen\nWARN  governor"),
+            "{text}"
+        );
+        assert!(text.contains("→ cpupower frequency-set -g performance\n"), "{text}");
+        assert!(text.ends_with("1 to mend, 1 to know\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn the_document_holds_all_findings() {
+        let document: serde_json::Value = serde_json::from_str(&as_json(&found())).expect("JSON");
+        assert_eq!(document["findings"][1]["level"], "warn");
+        assert_eq!(document["findings"].as_array().map(Vec::len), Some(3));
+    }
+}
