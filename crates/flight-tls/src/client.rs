@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::ServerName;
@@ -45,6 +46,8 @@ pub struct ClientOptions {
     pub min_version: TlsVersion,
     /// The name that the server's certificate must hold, instead of the host connected to.
     pub server_name: Option<String>,
+    /// Make every handshake a full one, though the server offers to resume sessions.
+    pub no_resumption: bool,
 }
 
 /// What all TLS connections of a client share. Cheap to clone.
@@ -67,7 +70,7 @@ pub fn client_config(
     identity: Option<ClientIdentity>,
     options: ClientOptions,
 ) -> Result<ClientTls, TlsError> {
-    let ClientOptions { ciphers, min_version, server_name } = options;
+    let ClientOptions { ciphers, min_version, server_name, no_resumption } = options;
     let versions = suite::versions(min_version, &ciphers)?;
     let engine = suite::engine(&ciphers);
     let shown = identity.map(|identity| identity.certified_key(&engine)).transpose()?;
@@ -91,6 +94,9 @@ pub fn client_config(
         Some(shown) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(shown))),
     };
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
+    if no_resumption {
+        config.resumption = Resumption::disabled();
+    }
     let server_name = server_name.map(parse_server_name).transpose()?;
     Ok(ClientTls { config: Arc::new(config), server_name, insecure })
 }

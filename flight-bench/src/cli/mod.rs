@@ -13,6 +13,7 @@ mod quick;
 mod report;
 mod source;
 mod target;
+mod tls;
 mod unary;
 pub(crate) mod units;
 
@@ -30,6 +31,7 @@ pub(crate) use quick::QuickArgs;
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use source::{Source, Text};
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
+pub(crate) use tls::{KeyKind, Resume, TlsSubjectArgs};
 pub(crate) use unary::{Call, UnaryArgs};
 
 /// What stands below the options in every help page.
@@ -93,6 +95,14 @@ pub(crate) enum Command {
     /// times that are drawn beforehand (an open loop), and response times count from these.
     #[command(after_help = EXIT_CODES)]
     Unary(UnaryArgs),
+
+    /// Measures connections: how many are ready a second, and what their steps take.
+    ///
+    /// Each stream connects, makes a call, and closes, over and over: socket, TLS handshake, HTTP/2
+    /// and the first answer. With full handshakes or resumed sessions, EC or RSA keys. Without a
+    /// TARGET a flight-server with a certificate of its own is started.
+    #[command(after_help = EXIT_CODES)]
+    Tls(TlsSubjectArgs),
 
     /// What each layer between memory and Flight costs, rung by rung.
     ///
@@ -232,6 +242,7 @@ mod tests {
             Some(Command::Get(args)) => ("get", args.target.target),
             Some(Command::Put(args)) => ("put", args.target.target),
             Some(Command::Unary(args)) => ("unary", args.target.target),
+            Some(Command::Tls(args)) => ("tls", args.target.target),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),

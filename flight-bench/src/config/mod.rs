@@ -15,7 +15,7 @@ use flight_wire::limits::{
     RECEIVE_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN,
 };
 
-pub(crate) use crate::cli::{Arrival, Rate};
+pub(crate) use crate::cli::{Arrival, KeyKind, Rate, Resume};
 use crate::cli::{
     Call, Cli, Command, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs, Verify,
 };
@@ -62,6 +62,7 @@ pub(crate) enum Work {
     Get(GetWork),
     Put(PutWork),
     Unary(UnaryWork),
+    Tls(TlsWork),
 }
 
 #[derive(Debug)]
@@ -84,6 +85,8 @@ pub(crate) struct LinkConfig {
     pub(crate) connection_window: Option<u32>,
     pub(crate) transport: Transport,
     pub(crate) max_message_bytes: usize,
+    /// For runs that connect all the time.
+    pub(crate) reset_on_close: bool,
 }
 
 /// How much runs at once, and for how long.
@@ -139,6 +142,13 @@ pub(crate) struct PutWork {
     pub(crate) verify: Verify,
 }
 
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TlsWork {
+    pub(crate) resume: Resume,
+    /// Of the server that is started.
+    pub(crate) key: KeyKind,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct UnaryWork {
     pub(crate) call: Call,
@@ -175,6 +185,7 @@ impl Config {
             Some(Command::Get(args)) => Self::get(args),
             Some(Command::Put(args)) => Self::put(args),
             Some(Command::Unary(args)) => Self::unary(args),
+            Some(Command::Tls(args)) => Self::tls(args),
             Some(
                 Command::Ladder(_)
                 | Command::LadderServe(_)

@@ -86,6 +86,7 @@ impl LinkConfig {
                 TransportName::Hyper => Transport::Hyper,
             },
             max_message_bytes: max as usize,
+            reset_on_close: false,
         })
     }
 }

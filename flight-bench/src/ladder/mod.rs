@@ -178,7 +178,7 @@ async fn set_up(
     let ([flight], [raw, secure, http2]) = (flight, below) else {
         return Err(Stop::failed(anyhow!("the started servers name other endpoints than asked")));
     };
-    let (tls, _) = TlsSide::of_child(inside("certs").join("ca.pem"), "EC P-256")?;
+    let (tls, _) = TlsSide::of_child(inside("certs").join("ca.pem"), "EC P-256", false)?;
     let connector = |endpoint: &flight_net::Endpoint| {
         Connector::new(endpoint.clone(), None, ConnectOptions::default())
     };

@@ -24,6 +24,11 @@ impl Link {
         Self { connector, connection, calls, was_connected: RefCell::new(false) }
     }
 
+    /// What makes connections that no stream shares.
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
     /// The connection for batches, made now if there is none or it is closed.
     pub(super) async fn connection(
         &self,

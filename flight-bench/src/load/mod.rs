@@ -4,6 +4,7 @@
 //! between threads. Streams report once when they run. Then the window is set, and when it closes
 //! what still runs is cancelled, but for uploads that were sent whole: nothing in flight is credited.
 
+mod connect;
 mod gate;
 mod get;
 mod link;
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 use flight_net::client::Connector;
 use tokio::sync::oneshot;
 
-use crate::config::{Extent, Load, Pace};
+use crate::config::{Extent, Load, Pace, Resume};
 use crate::exit::Stop;
 use crate::limits;
 use crate::record::{Failure, Live, Metric, Recording};
@@ -52,6 +53,12 @@ pub(crate) enum JobWork {
     Get(GetJob),
     Put(PutJob),
     Unary(UnaryJob),
+    Connect(ConnectJob),
+}
+
+/// How streams connect.
+pub(crate) struct ConnectJob {
+    pub(crate) resume: Resume,
 }
 
 /// What streams call.
@@ -148,6 +155,11 @@ impl Job {
                     Metric::PutCommit,
                 ][..],
                 &paced(&[Metric::PutResponse, Metric::PutLag]),
+            ]
+            .concat(),
+            JobWork::Connect(_) => [
+                &[Metric::ConnectSocket, Metric::ConnectTls, Metric::ConnectReady][..],
+                &paced(&[Metric::ConnectResponse, Metric::ConnectLag]),
             ]
             .concat(),
             JobWork::Unary(_) => [

@@ -19,10 +19,15 @@ pub(crate) enum Metric {
     UnaryService,
     UnaryResponse,
     UnaryLag,
+    ConnectSocket,
+    ConnectTls,
+    ConnectReady,
+    ConnectResponse,
+    ConnectLag,
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
@@ -36,6 +41,11 @@ impl Metric {
         Self::UnaryService,
         Self::UnaryResponse,
         Self::UnaryLag,
+        Self::ConnectSocket,
+        Self::ConnectTls,
+        Self::ConnectReady,
+        Self::ConnectResponse,
+        Self::ConnectLag,
     ];
 
     /// The stable id under which it stands in reports.
@@ -54,6 +64,11 @@ impl Metric {
             Self::UnaryService => "unary.service",
             Self::UnaryResponse => "unary.response",
             Self::UnaryLag => "unary.lag",
+            Self::ConnectSocket => "tls.socket",
+            Self::ConnectTls => "tls.handshake",
+            Self::ConnectReady => "tls.ready",
+            Self::ConnectResponse => "tls.response",
+            Self::ConnectLag => "tls.lag",
         }
     }
 
@@ -71,9 +86,13 @@ impl Metric {
             Self::PutWriteWait => "blocked while the transport took the batch",
             Self::PutCommit => "end of upload sent to the server's final answer",
             Self::PutResponse => "intended time of the batch to its acknowledgement",
-            Self::PutLag | Self::UnaryLag => "intended time to when it was sent",
+            Self::PutLag | Self::UnaryLag | Self::ConnectLag => "intended time to when it was sent",
             Self::UnaryService => "call sent to its answer",
             Self::UnaryResponse => "intended time of the call to its answer",
+            Self::ConnectSocket => "name looked up and TCP connected",
+            Self::ConnectTls => "TLS handshake, after the socket is connected",
+            Self::ConnectReady => "connection begun to the answer of its first call",
+            Self::ConnectResponse => "intended time of the connection to that answer",
         }
     }
 

@@ -47,12 +47,12 @@ fn body(out: &mut String, results: &Results, variant: &Variant) {
         Workload::Get => ("read", Metric::GetWait),
         Workload::Put => ("written", Metric::PutWriteWait),
         // Refused before anything ran; a run that was kept may be told all the same.
-        Workload::Unary => ("made", Metric::UnaryService),
+        Workload::Unary | Workload::Tls => ("made", Metric::UnaryService),
     };
     let concurrent = match variant.workload {
         Workload::Get => "gets",
         Workload::Put => "puts",
-        Workload::Unary => "calls",
+        Workload::Unary | Workload::Tls => "calls",
     };
     line(out, format_args!("Number of perf runs: {}", variant.repeats().measured));
     line(out, format_args!("Number of concurrent {concurrent}: {}", results.record.streams));

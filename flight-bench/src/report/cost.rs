@@ -59,7 +59,7 @@ fn cost<'a>(
     let cpu = sum(&|side| side.1.cpu_ns);
     let switches = sum(&|side| side.1.voluntary_switches + side.1.involuntary_switches);
     let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
-    let bytes = if variant.workload == Workload::Unary { 0.0 } else { bytes };
+    let bytes = if variant.workload.moves_batches() { bytes } else { 0.0 };
     Some(Cost {
         cpu_s_per_gb: per(cpu, bytes),
         cpu_ns_per_batch: per(cpu, batches),
@@ -97,10 +97,11 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         Workload::Get => None,
         Workload::Put => recording.latencies.summary(Metric::PutAck),
         Workload::Unary => recording.latencies.summary(Metric::UnaryService),
+        Workload::Tls => recording.latencies.summary(Metric::ConnectReady),
     };
-    let lag = [Metric::PutLag, Metric::UnaryLag];
+    let lag = [Metric::PutLag, Metric::UnaryLag, Metric::ConnectLag];
     let lag = lag.into_iter().find_map(|metric| recording.latencies.summary(metric));
-    let moves_bytes = variant.workload != Workload::Unary;
+    let moves_bytes = variant.workload.moves_batches();
     Some(Facts {
         throttled_periods: noise.throttling.map(|throttling| throttling.periods),
         steal_share: noise.steal_share,
@@ -120,7 +121,7 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         in_flight: match variant.workload {
             Workload::Get => None,
             Workload::Put => results.record.inflight.map(|batches| batches as f64),
-            Workload::Unary => Some(1.0),
+            Workload::Unary | Workload::Tls => Some(1.0),
         },
         rate_per_s: Some(measured.batches_per_s()),
         round_trip_s: round_trip.map(|summary| summary.mean_ns / 1e9),

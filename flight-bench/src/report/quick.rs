@@ -77,6 +77,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         Workload::Get => (Metric::GetWait, "wait"),
         Workload::Put => (Metric::PutAck, "ack"),
         Workload::Unary => (Metric::UnaryService, "call"),
+        Workload::Tls => (Metric::ConnectReady, "ready"),
     };
     let latencies = variant.latencies();
     let quantile = |summary: Option<&LatencySummary>, name: &str| {

@@ -65,6 +65,9 @@ pub(crate) struct RunRecord {
     /// How the times of an open loop are spread: `poisson` or `uniform`.
     #[serde(default)]
     pub(crate) arrival: Option<Name>,
+    /// The handshakes of `tls`: `full` or `ticket`.
+    #[serde(default)]
+    pub(crate) resume: Option<Name>,
 }
 
 /// A word that this program writes, or read from what it has written.
@@ -108,6 +111,7 @@ pub(crate) enum Workload {
     Get,
     Put,
     Unary,
+    Tls,
 }
 
 /// One repeat of one variant.
@@ -170,11 +174,14 @@ impl Workload {
             Self::Get => "get",
             Self::Put => "put",
             Self::Unary => "unary",
+            Self::Tls => "tls",
         }
     }
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        [Self::Get, Self::Put, Self::Unary].into_iter().find(|workload| workload.name() == name)
+        [Self::Get, Self::Put, Self::Unary, Self::Tls]
+            .into_iter()
+            .find(|workload| workload.name() == name)
     }
 
     /// As the Flight specification writes the call, where there is one.
@@ -183,6 +190,21 @@ impl Workload {
             Self::Get => "DoGet",
             Self::Put => "DoPut",
             Self::Unary => "Calls",
+            Self::Tls => "Connections",
+        }
+    }
+
+    /// Whether what is moved is batches, and so has bytes.
+    pub(crate) fn moves_batches(self) -> bool {
+        matches!(self, Self::Get | Self::Put)
+    }
+
+    /// One of what is counted.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::Get | Self::Put => "batch",
+            Self::Unary => "call",
+            Self::Tls => "connection",
         }
     }
 
@@ -191,6 +213,7 @@ impl Workload {
         match self {
             Self::Get | Self::Put => &RATES,
             Self::Unary => &CALL_RATES,
+            Self::Tls => &CONNECTION_RATES,
         }
     }
 }
@@ -398,6 +421,8 @@ impl Results {
 
 /// A rate: its name, its unit, and what is counted.
 pub(crate) type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+
+const CONNECTION_RATES: [Rate; 1] = [("connections_per_s", "1/s", |amount| amount.batches)];
 
 const CALL_RATES: [Rate; 2] = [
     ("calls_per_s", "1/s", |amount| amount.batches),

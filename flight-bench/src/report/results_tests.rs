@@ -86,6 +86,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             rate: None,
             rate_share: None,
             arrival: None,
+            resume: None,
         },
         server: Some(ServerRecord {
             kind: "child".into(),

@@ -127,6 +127,7 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
     line(out, "");
     let spread = match variant.workload {
         Workload::Unary => of("calls_per_s").map(|rate| spread(rate, amount)),
+        Workload::Tls => of("connections_per_s").map(|rate| spread(rate, amount)),
         _ => of("bytes_per_s").map(|rate| spread(rate, megabytes)),
     };
     let spread = spread.unwrap_or_default();
@@ -149,6 +150,13 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
                 results.record.call.as_deref().unwrap_or_default(),
                 rate("calls_per_s"),
             ),
+            Workload::Tls => {
+                let kind = match results.record.resume.as_deref() {
+                    Some("ticket") => "resumed",
+                    _ => "full",
+                };
+                format!("Connections  {}/s{spread}, handshakes {kind}", rate("connections_per_s"))
+            }
         },
     );
     line(out, "");
@@ -219,6 +227,7 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
         Workload::Unary => {
             format!("{} calls · {} bytes of answers", transfer.batches, transfer.encoded_bytes)
         }
+        Workload::Tls => format!("{} connections", transfer.batches),
         _ => format!(
             "{} batches · {} rows · {} bytes",
             transfer.batches, transfer.rows, transfer.logical_bytes
@@ -278,10 +287,8 @@ fn costs(out: &mut String, results: &Results, variant: &Variant) {
     let told = |name: &str, cost: &Cost| {
         let parts = [
             cost.cpu_s_per_gb.map(|seconds| format!("{seconds:.3} CPU s/GB")),
-            cost.cpu_ns_per_batch.map(|time| {
-                let of = if variant.workload == Workload::Unary { "call" } else { "batch" };
-                format!("{}/{of}", nanos(time))
-            }),
+            cost.cpu_ns_per_batch
+                .map(|time| format!("{}/{}", nanos(time), variant.workload.unit())),
             cost.cores.map(|cores| format!("{cores:.2} cores")),
             cost.switches_per_batch.map(|count| format!("{} switches", amount(count))),
             cost.peak_bytes.map(|bytes| format!("{} MB", megabytes(bytes as f64))),
@@ -326,7 +333,7 @@ fn first_batches(variant: &Variant) -> Option<String> {
     let what = match variant.workload {
         Workload::Get => "batch",
         Workload::Put => "acknowledgement",
-        Workload::Unary => "answer",
+        Workload::Unary | Workload::Tls => "answer",
     };
     Some(format!(
         "median {}, max {} from a stream's first call to its first {what}",
@@ -368,9 +375,9 @@ fn foot(out: &mut String, results: &Results, reason: Reason) {
     if results.variants.iter().any(|variant| variant.merged().counts.transfer.batches > 0) {
         line(out, "");
         let interval = if out.contains('±') { " ±: 95 % interval over repeats." } else { "" };
-        let unit = match results.variants.iter().any(|one| one.workload != Workload::Unary) {
+        let unit = match results.variants.iter().any(|one| one.workload.moves_batches()) {
             true => "MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time.",
-            false => "Calls that ended in the window, by wall time.",
+            false => "Calls or connections that ended in the window, by wall time.",
         };
         line(
             out,

@@ -145,11 +145,7 @@ fn taken(variant: &Variant) -> Option<String> {
 /// Many answers that come after the time for which Linux holds an acknowledgement back.
 fn nagle(variant: &Variant) -> Option<String> {
     let latencies = variant.latencies();
-    let metric = match variant.workload {
-        Workload::Get => Metric::GetWait,
-        Workload::Put => Metric::PutAck,
-        Workload::Unary => Metric::UnaryService,
-    };
+    let metric = main_metric(variant.workload);
     let histogram = latencies.histogram(metric)?;
     let within = histogram.count_between(DELAYED_ACK_NS.start, DELAYED_ACK_NS.end);
     let share = within as f64 / histogram.len() as f64;
@@ -165,11 +161,7 @@ fn nagle(variant: &Variant) -> Option<String> {
 
 /// A pause that percentiles hide: a stream that waits for its turn makes no calls meanwhile.
 fn stalled(variant: &Variant) -> Option<String> {
-    let metric = match variant.workload {
-        Workload::Get => Metric::GetWait,
-        Workload::Put => Metric::PutAck,
-        Workload::Unary => Metric::UnaryService,
-    };
+    let metric = main_metric(variant.workload);
     let usual = variant.latencies().summary(metric)?.percentiles_ns[0]?;
     let streams = variant
         .measured
@@ -188,6 +180,16 @@ fn stalled(variant: &Variant) -> Option<String> {
             metric.id()
         )
     })
+}
+
+/// The time of one batch, call or connection.
+fn main_metric(workload: Workload) -> Metric {
+    match workload {
+        Workload::Get => Metric::GetWait,
+        Workload::Put => Metric::PutAck,
+        Workload::Unary => Metric::UnaryService,
+        Workload::Tls => Metric::ConnectReady,
+    }
 }
 
 /// Streams that got much less than others.

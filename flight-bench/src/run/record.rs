@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 
 use crate::cli::{Source, Verify};
-use crate::config::{Arrival, Config, PutData, Rate, Target, Work};
+use crate::config::{Arrival, Config, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
 
@@ -65,6 +65,7 @@ fn run_record(config: &Config) -> RunRecord {
         rate: None,
         rate_share: None,
         arrival: None,
+        resume: None,
     };
     if let Some(pace) = config.pace {
         record.model = "open".into();
@@ -77,6 +78,11 @@ fn run_record(config: &Config) -> RunRecord {
     }
     match &config.work {
         Work::Quick(_) => {}
+        Work::Tls(tls) => {
+            record.command = "tls".into();
+            record.resume = Some(if tls.resume == Resume::Full { "full" } else { "ticket" }.into());
+            record.verify = "none".into();
+        }
         Work::Unary(unary) => {
             record.command = "unary".into();
             record.call = Some(unary.call.name().to_owned());

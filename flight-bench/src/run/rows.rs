@@ -7,10 +7,12 @@ use arrow_flight::{Action, Criteria};
 
 use super::stage::{SAMPLE, Site, Stage, sample};
 use crate::cli::{Call, Source, Verify};
-use crate::config::{Config, GetWork, PutData, PutWork, QuickWork, Target, UnaryWork, Work};
+use crate::config::{
+    Config, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork, Work,
+};
 use crate::exit::Stop;
 use crate::limits;
-use crate::load::{GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob};
+use crate::load::{ConnectJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
@@ -44,6 +46,20 @@ pub(super) async fn prepare(
             let perf = work.destination == Some(Source::Perf);
             let site = site(config, perf, None, stage, results, progress).await?;
             Ok(vec![put_row(config, site, work, &pool, stage, results).await?])
+        }
+        Work::Tls(work) => {
+            let site = match &config.target {
+                Target::Given { .. } => site(config, false, None, stage, results, progress).await?,
+                Target::Child { program } => {
+                    progress.step("starting flight-server");
+                    let program = server_program(program.as_deref())?;
+                    let (server, site) =
+                        stage.start_secure(&program, work.key, work.resume, &config.link).await?;
+                    results.server = Some(server);
+                    site
+                }
+            };
+            Ok(vec![connect_row(config, site, *work, results).await?])
         }
         Work::Unary(work) => {
             let perf = work.source == Some(Source::Perf);
@@ -118,9 +134,10 @@ async fn site(
     results: &mut Results,
     progress: &Progress,
 ) -> Result<Site, Stop> {
+    let full = matches!(config.work, Work::Tls(TlsWork { resume: Resume::Full, .. }));
     let program = match &config.target {
         Target::Given { endpoint, tls } if endpoint.is_tls() => {
-            let side = Some((client_tls(tls)?, trust_of(tls)));
+            let side = Some((client_tls(tls, full)?, trust_of(tls)));
             return Ok(Site::new(endpoint.clone(), side, "tls", "TLS".to_owned(), &config.link));
         }
         Target::Given { endpoint, .. } => {
@@ -221,6 +238,24 @@ async fn put_row(
     };
     stage.uploads.push((site.connector.clone(), uploads));
     results.variants.push(variant(site, Workload::Put, Some(acks)));
+    Ok(Arc::new(job))
+}
+
+async fn connect_row(
+    config: &Config,
+    mut site: Site,
+    work: TlsWork,
+    results: &mut Results,
+) -> Result<Arc<Job>, Stop> {
+    connect(&mut site).await?.ready().await?;
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Connect(ConnectJob { resume: work.resume }),
+        server_pid: site.pid.or(config.server_pid),
+        pace: OnceLock::new(),
+    };
+    results.variants.push(variant(site, Workload::Tls, None));
     Ok(Arc::new(job))
 }
 

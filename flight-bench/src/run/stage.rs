@@ -10,7 +10,7 @@ use flight_net::limits::Http2Settings;
 use flight_tls::ClientTls;
 use tempfile::TempDir;
 
-use crate::config::{LinkConfig, QuickWork};
+use crate::config::{KeyKind, LinkConfig, QuickWork, Resume};
 use crate::exit::Stop;
 use crate::progress::Progress;
 use crate::report::ServerRecord;
@@ -113,7 +113,7 @@ impl Stage {
             record.get_or_insert(server);
             for endpoint in endpoints {
                 let site = if endpoint.is_tls() {
-                    let (tls, side) = TlsSide::of_child(ca.clone(), label)?;
+                    let (tls, side) = TlsSide::of_child(ca.clone(), label, false)?;
                     Site::new(endpoint, Some((tls, side)), transport, format!("TLS {label}"), link)
                 } else {
                     Site::new(endpoint, None, "plain", "plaintext".to_owned(), link)
@@ -123,6 +123,36 @@ impl Stage {
         }
         sites.sort_by_key(|site| site.transport);
         Ok((record.expect("two were started"), data, sites))
+    }
+
+    /// Starts a server with a certificate of this kind of key, over an empty folder.
+    pub(super) async fn start_secure(
+        &mut self,
+        program: &Path,
+        key: KeyKind,
+        resume: Resume,
+        link: &LinkConfig,
+    ) -> Result<(ServerRecord, Site), Stop> {
+        let certs = self.folder()?.join("certs");
+        target::make_certificates(program, &certs).await?;
+        let data = self.folder()?.join("data");
+        std::fs::create_dir_all(&data).context("cannot make a temporary folder")?;
+        let (file, label) = match key {
+            KeyKind::Ec => ("server-ec", "EC P-256"),
+            KeyKind::Rsa => ("server-rsa", "RSA-4096"),
+        };
+        let mut args = vec![OsString::from("--listen"), "grpc+tls://127.0.0.1:0".into()];
+        for (flag, suffix) in [("--tls-cert", "pem"), ("--tls-key", "key")] {
+            args.extend([flag.into(), certs.join(format!("{file}.{suffix}")).into()]);
+        }
+        let (server, endpoints) = self.start(program, &data, &args).await?;
+        let endpoint =
+            endpoints.into_iter().next().context("the started server has no endpoint")?;
+        let no_resumption = resume == Resume::Full;
+        let side = Some(TlsSide::of_child(certs.join("ca.pem"), label, no_resumption)?);
+        let site = Site::new(endpoint, side, "tls", format!("TLS {label}"), link);
+        let pid = server.pid;
+        Ok((server, Site { pid, ..site }))
     }
 
     async fn quick_data(
@@ -222,6 +252,7 @@ impl Site {
             http2,
             message_bytes_max: link.max_message_bytes,
             transport: link.transport,
+            reset_on_close: link.reset_on_close,
             ..ConnectOptions::default()
         };
         let url = endpoint.to_string();

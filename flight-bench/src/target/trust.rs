@@ -30,7 +30,7 @@ pub(crate) struct TlsSide {
 /// # Errors
 ///
 /// A file that will not do, an unknown suite: one sentence each, exit code 2.
-pub(crate) fn client_tls(args: &TlsArgs) -> Result<ClientTls, Stop> {
+pub(crate) fn client_tls(args: &TlsArgs, no_resumption: bool) -> Result<ClientTls, Stop> {
     let refused = |error: flight_tls::TlsError| Stop::usage(error.to_string());
     let identity = match (&args.tls_cert, &args.tls_key) {
         (Some(cert), Some(key)) => Some(ClientIdentity::load(cert, key).map_err(refused)?),
@@ -40,6 +40,7 @@ pub(crate) fn client_tls(args: &TlsArgs) -> Result<ClientTls, Stop> {
         ciphers: args.tls_ciphers.clone(),
         min_version: args.tls_min,
         server_name: args.tls_server_name.clone(),
+        no_resumption,
     };
     client_config(trust(args), identity, options).map_err(refused)
 }
@@ -69,8 +70,13 @@ impl TlsSide {
     /// # Errors
     ///
     /// The file is missing or holds no certificate.
-    pub(crate) fn of_child(ca: PathBuf, certificate: &str) -> Result<(ClientTls, Self), Stop> {
-        let tls = client_config(Trust::Roots(ca), None, ClientOptions::default())
+    pub(crate) fn of_child(
+        ca: PathBuf,
+        certificate: &str,
+        no_resumption: bool,
+    ) -> Result<(ClientTls, Self), Stop> {
+        let options = ClientOptions { no_resumption, ..ClientOptions::default() };
+        let tls = client_config(Trust::Roots(ca), None, options)
             .map_err(|error| Stop::usage(format!("--certs: {error}")))?;
         let side = Self {
             certificate: Some(certificate.to_owned()),

@@ -2,6 +2,7 @@
 //!
 //! Each figure that matters is computed again by hand from what is known of the data.
 
+mod calls;
 mod failures;
 mod figures;
 mod foreign;

@@ -64,6 +64,10 @@ pub struct ConnectOptions {
     pub timeout: Duration,
     /// Off only to show what Nagle's algorithm costs.
     pub nodelay: bool,
+    /// Reset connections that are closed, so that their ports are free at once (socket(7),
+    /// `SO_LINGER`); what the server sent last may be lost. For clients that connect thousands of
+    /// times a second.
+    pub reset_on_close: bool,
     pub http2: Http2Settings,
     /// Bytes of a message that is taken.
     pub message_bytes_max: usize,
@@ -76,6 +80,7 @@ impl Default for ConnectOptions {
         Self {
             timeout: Duration::from_secs(10),
             nodelay: true,
+            reset_on_close: false,
             http2: Http2Settings::default(),
             message_bytes_max: i32::MAX as usize,
             transport: Transport::default(),
@@ -178,6 +183,10 @@ impl Connector {
         };
         let stream = TcpStream::connect((host.as_str(), port)).await.map_err(unreachable)?;
         stream.set_nodelay(self.options.nodelay).map_err(unreachable)?;
+        if self.options.reset_on_close {
+            let socket = socket2::SockRef::from(&stream);
+            socket.set_linger(Some(Duration::ZERO)).map_err(unreachable)?;
+        }
         if !self.endpoint.is_tls() {
             return Ok(plain(Wire::tcp(stream)));
         }

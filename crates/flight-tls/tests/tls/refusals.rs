@@ -302,7 +302,7 @@ fn options_that_contradict_each_other() {
     assert_eq!(server_config(&identity, options).unwrap_err().to_string(), no_suite);
     check_client_options(
         Trust::Insecure,
-        ClientOptions { ciphers: old, min_version: TlsVersion::V1_3, server_name: None },
+        ClientOptions { ciphers: old, min_version: TlsVersion::V1_3, ..ClientOptions::default() },
         no_suite,
     );
     check_client_options(
