@@ -17,6 +17,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
         files: files_of(args.out)?,
         progress: Progress::None,
         quiet: true,
+        dry_run: false,
         keep: None,
     };
     report::check_files(&output)?;

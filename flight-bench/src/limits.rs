@@ -77,6 +77,8 @@ pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
 /// Bytes of an error sentence of a server that are kept and shown.
 pub(crate) const ERROR_SENTENCE_CHARS_MAX: usize = 400;
 
+/// Bytes of a file of options.
+pub(crate) const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Runs that are kept; the oldest make room.
 pub(crate) const RUNS_KEPT: usize = 500;
 /// Bytes of a saved run, or of a report that holds one.

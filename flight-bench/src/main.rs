@@ -14,6 +14,7 @@ mod ladder;
 mod limits;
 mod load;
 mod pages;
+mod plan;
 mod progress;
 mod record;
 mod report;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
 
 fn start() -> Result<Exit, Stop> {
     let cli = cli::parse();
+    if let Some(file) = cli::printed_config() {
+        report::print(&file)?;
+        return Ok(Exit::Done);
+    }
     match cli.command {
         Some(Command::Ladder(args)) => return climb(&LadderConfig::from_args(args)?),
         Some(Command::LadderServe(args)) => return ladder::serve(&args),
@@ -60,6 +65,10 @@ fn start() -> Result<Exit, Stop> {
         _ => {}
     }
     let config = Config::from_cli(cli)?;
+    if config.output.dry_run {
+        report::print(&plan::told(&config))?;
+        return Ok(Exit::Done);
+    }
     report::check_files(&config.output)?;
     let results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     if !config.output.quiet {

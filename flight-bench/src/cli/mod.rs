@@ -4,6 +4,7 @@
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
 mod doctor;
+mod file;
 mod get;
 mod ladder;
 mod output;
@@ -18,6 +19,7 @@ mod unary;
 pub(crate) mod units;
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -58,6 +60,13 @@ Proxy variables (http_proxy, https_proxy) are not followed: a proxy would be mea
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+
+    /// File of options: a table a command, such as [get], a key an option.
+    ///
+    /// TOML: streams = 4, duration = "10s". Flags and variables of the environment come before it.
+    /// --print-config writes one.
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    pub(crate) config: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) quick: QuickArgs,
@@ -150,14 +159,41 @@ pub(crate) fn parse() -> Cli {
     from(std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
+/// The options of this process as a file, where `--print-config` asks for them.
+pub(crate) fn printed_config() -> Option<String> {
+    let command = with_config(std::env::args_os()).ok()?;
+    let matches = command.clone().try_get_matches_from(std::env::args_os()).ok()?;
+    let (name, part) = matches.subcommand()?;
+    let asked = part.try_get_one::<bool>("print_config").ok().flatten().copied();
+    asked.unwrap_or(false).then(|| file::resolved(&command, name, part))
+}
+
 /// Reads a command line, its first word being the program.
 ///
 /// # Errors
 ///
 /// What clap refuses; also its way of asking for help and version.
 pub(crate) fn from(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches_from(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = with_config(words.iter().cloned())?.try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The definition, with the defaults of the file that `words` or the environment name.
+fn with_config(words: impl Iterator<Item = OsString>) -> Result<clap::Command, clap::Error> {
+    let command = command();
+    let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
+    let named = words.iter().enumerate().find_map(|(at, word)| {
+        let joined = word.to_str().and_then(|word| word.strip_prefix("--config="));
+        joined
+            .map(OsString::from)
+            .or_else(|| words.get(at + 1).filter(|_| word == "--config").cloned())
+    });
+    match named.or_else(|| std::env::var_os("FLIGHT_BENCH_CONFIG")) {
+        None => Ok(command),
+        Some(path) => file::with_file(command.clone(), Path::new(&path))
+            .map_err(|why| command.clone().error(clap::error::ErrorKind::InvalidValue, why)),
+    }
 }
 
 /// The definition of the whole command line.

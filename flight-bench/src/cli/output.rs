@@ -23,6 +23,18 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
 
+    /// Say what would be measured, and how long it would take; measure nothing.
+    ///
+    /// Nothing is started, and no server is asked.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Print the options of this run as a file for --config; measure nothing.
+    ///
+    /// Flags, variables of the environment and --config together, and the defaults for the rest.
+    #[arg(long)]
+    pub(crate) print_config: bool,
+
     /// Do not keep the run on this machine.
     ///
     /// Otherwise 'flight-bench report' can tell it again, and 'flight-bench compare' can compare it.

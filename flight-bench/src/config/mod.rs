@@ -170,6 +170,8 @@ pub(crate) struct Output {
     pub(crate) files: Vec<(PathBuf, Format)>,
     pub(crate) progress: Progress,
     pub(crate) quiet: bool,
+    /// Say what would be done, and do nothing.
+    pub(crate) dry_run: bool,
     /// Where the run is kept; absent where it is not.
     pub(crate) keep: Option<Saved>,
 }

@@ -142,6 +142,7 @@ impl Output {
             files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,
+            dry_run: args.dry_run,
             keep,
         })
     }

@@ -183,7 +183,7 @@ mod file_tests {
         let path = folder.path().join("gone").join("x.json");
         let files = vec![(path.clone(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, keep: None };
+        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
         let error = publish_as(&output, |_, _| String::new()).expect_err("there is no such folder");
         let want = format!("--out {}: cannot be written: entity not found", path.display());
         assert_eq!(error.to_string(), want);
@@ -192,7 +192,7 @@ mod file_tests {
     fn check(path: &Path, want: Option<&str>) {
         let files = vec![(path.to_owned(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, keep: None };
+        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
         let got = check_files(&output).err();
         let Some(want) = want else {
             assert!(got.is_none(), "{got:?}");

@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn one_that_failed_stands_out() {
         let experiment = |name: &'static str, passed| Experiment {
-            name: name.into(),
+            name,
             what: "wanted 1, found 2".to_owned(),
             passed,
         };

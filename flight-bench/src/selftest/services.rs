@@ -35,7 +35,7 @@ fn fixed_delay() -> Experiment {
     let percentiles = percentiles(&recording.latencies, Metric::UnaryResponse);
     let off = percentiles.iter().map(|found| relative(*found, 5e6)).fold(0.0, f64::max);
     Experiment {
-        name: "a service of a fixed delay".into(),
+        name: "a service of a fixed delay",
         what: format!("every percentile is 5 ms within {:.2} %", off * 100.0),
         passed: percentiles.len() == 5 && off <= TOLERANCE,
     }
@@ -50,7 +50,7 @@ fn known_spread() -> Experiment {
     let off = percentiles.iter().zip(truth).map(|(found, truth)| relative(*found, truth));
     let off = off.fold(0.0, f64::max);
     Experiment {
-        name: "a service of evenly spread times".into(),
+        name: "a service of evenly spread times",
         what: format!("every percentile is the true one within {:.2} %", off * 100.0),
         passed: percentiles.len() == 5 && off <= TOLERANCE,
     }
@@ -65,7 +65,7 @@ fn stopped_in_an_open_loop() -> Experiment {
     // Of all calls, a share of (1 s - x) / 100 s waits for longer than x: 0.1 % for 0.9 s.
     let truth = 0.9e9 + SERVICE.as_nanos() as f64;
     Experiment {
-        name: "a service that stops for a second, in an open loop".into(),
+        name: "a service that stops for a second, in an open loop",
         what: format!(
             "p99.9 of the response is {:.3} s and was to be {:.3} s",
             found / 1e9,
@@ -91,7 +91,7 @@ fn stopped_in_a_closed_loop() -> Experiment {
     let p999 = summary.and_then(|summary| summary.percentiles_ns[4]).unwrap_or(0);
     let pause = recording.streams[0].longest_gap_ns;
     Experiment {
-        name: "the same in a closed loop".into(),
+        name: "the same in a closed loop",
         what: format!(
             "p99.9 is {:.2} ms and hides it, the longest pause of {:.3} s shows it",
             p999 as f64 / 1e6,
@@ -107,7 +107,7 @@ fn late_completions() -> Experiment {
     let recording = open_loop(Arrival::Uniform, |_| Duration::from_secs(30));
     let (found, truth) = (recording.counts.transfer.batches, 70_000);
     Experiment {
-        name: "calls that end outside the window".into(),
+        name: "calls that end outside the window",
         what: format!("{found} of 100000 calls are credited, and {truth} were to be"),
         passed: found.abs_diff(truth) <= 1,
     }
