@@ -75,6 +75,7 @@ fn variants(config: &Config) -> Vec<String> {
         Work::Put(_) => one("put"),
         Work::Unary(work) => one(&format!("unary {}", work.call.name())),
         Work::Tls(_) => one("tls"),
+        Work::Exchange(_) => one("exchange"),
         Work::Quick(_) => {
             let transports: &[&str] = match &config.target {
                 Target::Child { .. } => &["plain", "tls-ec", "tls-rsa"],

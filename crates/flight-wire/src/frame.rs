@@ -10,6 +10,7 @@ use arrow_buffer::Buffer;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::messages::Message;
+use crate::receive::FlightMessage;
 
 /// Bytes of the gRPC prefix: a flag (1 = compressed) and the length.
 pub const GRPC_PREFIX_BYTES: usize = 5;
@@ -36,6 +37,14 @@ impl Frame {
         let head = head(&message.header, message.body_bytes, app_metadata, descriptor);
         let bytes = head.len() + message.body_bytes;
         Self { pieces: pieces(head, message.body), bytes }
+    }
+
+    /// A message as it was received, without its descriptor, to be sent on.
+    pub fn again(message: &FlightMessage) -> Self {
+        let body = message.body.clone();
+        let head = head(&message.header, body.len(), &message.app_metadata, None);
+        let bytes = head.len() + body.len();
+        Self { pieces: pieces(head, vec![body]), bytes }
     }
 
     /// A message up to its body of `body_bytes` bytes, which follows in [parts](Self::add_part).

@@ -4,6 +4,7 @@
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
 mod doctor;
+mod exchange;
 mod file;
 mod get;
 mod ladder;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
+pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
@@ -97,6 +99,13 @@ pub(crate) enum Command {
     /// batches are measured by whole uploads, and the report says so.
     #[command(after_help = EXIT_CODES)]
     Put(PutArgs),
+
+    /// Measures DoExchange: batches that a server sends back, there and back.
+    ///
+    /// A batch counts when it has come back and is decoded. Without a TARGET a flight-server with
+    /// --perf is started, which echoes.
+    #[command(after_help = EXIT_CODES)]
+    Exchange(ExchangeArgs),
 
     /// Measures calls without batches: GetFlightInfo, GetSchema, ListFlights, DoAction, PollFlightInfo.
     ///
@@ -279,6 +288,7 @@ mod tests {
             Some(Command::Put(args)) => ("put", args.target.target),
             Some(Command::Unary(args)) => ("unary", args.target.target),
             Some(Command::Tls(args)) => ("tls", args.target.target),
+            Some(Command::Exchange(args)) => ("exchange", args.target.target),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),

@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
+mod exchange;
 mod ladder;
 mod shared;
 mod unary;
@@ -63,6 +64,7 @@ pub(crate) enum Work {
     Put(PutWork),
     Unary(UnaryWork),
     Tls(TlsWork),
+    Exchange(ExchangeWork),
 }
 
 #[derive(Debug)]
@@ -142,6 +144,16 @@ pub(crate) struct PutWork {
     pub(crate) verify: Verify,
 }
 
+#[derive(Debug, Clone)]
+pub(crate) struct ExchangeWork {
+    pub(crate) source: Source,
+    pub(crate) data: PutData,
+    pub(crate) batch_rows: Option<u64>,
+    /// Absent: as the size of the batches suggests.
+    pub(crate) inflight: Option<usize>,
+    pub(crate) message_bytes: usize,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TlsWork {
     pub(crate) resume: Resume,
@@ -188,6 +200,7 @@ impl Config {
             Some(Command::Put(args)) => Self::put(args),
             Some(Command::Unary(args)) => Self::unary(args),
             Some(Command::Tls(args)) => Self::tls(args),
+            Some(Command::Exchange(args)) => Self::exchange(args),
             Some(
                 Command::Ladder(_)
                 | Command::LadderServe(_)

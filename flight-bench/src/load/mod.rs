@@ -5,6 +5,7 @@
 //! what still runs is cancelled, but for uploads that were sent whole: nothing in flight is credited.
 
 mod connect;
+mod exchange;
 mod gate;
 mod get;
 mod link;
@@ -54,6 +55,16 @@ pub(crate) enum JobWork {
     Put(PutJob),
     Unary(UnaryJob),
     Connect(ConnectJob),
+    Exchange(ExchangeJob),
+}
+
+/// What streams send to be sent back.
+pub(crate) struct ExchangeJob {
+    pub(crate) pool: Arc<Pool>,
+    /// The encoded descriptor of the first message.
+    pub(crate) descriptor: Vec<u8>,
+    pub(crate) message_bytes: usize,
+    pub(crate) inflight: usize,
 }
 
 /// How streams connect.
@@ -155,6 +166,11 @@ impl Job {
                     Metric::PutCommit,
                 ][..],
                 &paced(&[Metric::PutResponse, Metric::PutLag]),
+            ]
+            .concat(),
+            JobWork::Exchange(_) => [
+                &[Metric::Connect, Metric::ExchangeRoundTrip][..],
+                &paced(&[Metric::ExchangeResponse, Metric::ExchangeLag]),
             ]
             .concat(),
             JobWork::Connect(_) => [

@@ -13,7 +13,7 @@ use super::gate::Gate;
 use super::link::Link;
 use super::pace::{Pacer, Schedule};
 use super::stream::Stream;
-use super::{Job, JobWork, connect, get, put, unary};
+use super::{Job, JobWork, connect, exchange, get, put, unary};
 use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
@@ -94,6 +94,9 @@ async fn run(
                 match &job.work {
                     JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
                     JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
+                    JobWork::Exchange(work) => {
+                        exchange::run(&stream, work, job.load.extent).await;
+                    }
                     JobWork::Connect(how) => connect::run(&stream, how, job.load.extent).await,
                     JobWork::Unary(unary) => unary::run(&stream, unary, job.load.extent).await,
                 }

@@ -24,10 +24,13 @@ pub(crate) enum Metric {
     ConnectReady,
     ConnectResponse,
     ConnectLag,
+    ExchangeRoundTrip,
+    ExchangeResponse,
+    ExchangeLag,
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
@@ -46,6 +49,9 @@ impl Metric {
         Self::ConnectReady,
         Self::ConnectResponse,
         Self::ConnectLag,
+        Self::ExchangeRoundTrip,
+        Self::ExchangeResponse,
+        Self::ExchangeLag,
     ];
 
     /// The stable id under which it stands in reports.
@@ -69,6 +75,9 @@ impl Metric {
             Self::ConnectReady => "tls.ready",
             Self::ConnectResponse => "tls.response",
             Self::ConnectLag => "tls.lag",
+            Self::ExchangeRoundTrip => "exchange.rtt",
+            Self::ExchangeResponse => "exchange.response",
+            Self::ExchangeLag => "exchange.lag",
         }
     }
 
@@ -86,9 +95,13 @@ impl Metric {
             Self::PutWriteWait => "blocked while the transport took the batch",
             Self::PutCommit => "end of upload sent to the server's final answer",
             Self::PutResponse => "intended time of the batch to its acknowledgement",
-            Self::PutLag | Self::UnaryLag | Self::ConnectLag => "intended time to when it was sent",
+            Self::PutLag | Self::UnaryLag | Self::ConnectLag | Self::ExchangeLag => {
+                "intended time to when it was sent"
+            }
             Self::UnaryService => "call sent to its answer",
             Self::UnaryResponse => "intended time of the call to its answer",
+            Self::ExchangeRoundTrip => "batch sent to its echo decoded",
+            Self::ExchangeResponse => "intended time of the batch to its echo decoded",
             Self::ConnectSocket => "name looked up and TCP connected",
             Self::ConnectTls => "TLS handshake, after the socket is connected",
             Self::ConnectReady => "connection begun to the answer of its first call",

@@ -48,11 +48,13 @@ fn body(out: &mut String, results: &Results, variant: &Variant) {
         Workload::Put => ("written", Metric::PutWriteWait),
         // Refused before anything ran; a run that was kept may be told all the same.
         Workload::Unary | Workload::Tls => ("made", Metric::UnaryService),
+        Workload::Exchange => ("exchanged", Metric::ExchangeRoundTrip),
     };
     let concurrent = match variant.workload {
         Workload::Get => "gets",
         Workload::Put => "puts",
         Workload::Unary | Workload::Tls => "calls",
+        Workload::Exchange => "exchanges",
     };
     line(out, format_args!("Number of perf runs: {}", variant.repeats().measured));
     line(out, format_args!("Number of concurrent {concurrent}: {}", results.record.streams));

@@ -98,8 +98,9 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         Workload::Put => recording.latencies.summary(Metric::PutAck),
         Workload::Unary => recording.latencies.summary(Metric::UnaryService),
         Workload::Tls => recording.latencies.summary(Metric::ConnectReady),
+        Workload::Exchange => recording.latencies.summary(Metric::ExchangeRoundTrip),
     };
-    let lag = [Metric::PutLag, Metric::UnaryLag, Metric::ConnectLag];
+    let lag = [Metric::PutLag, Metric::UnaryLag, Metric::ConnectLag, Metric::ExchangeLag];
     let lag = lag.into_iter().find_map(|metric| recording.latencies.summary(metric));
     let moves_bytes = variant.workload.moves_batches();
     Some(Facts {
@@ -120,7 +121,9 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         streams: Some(results.record.streams as u64),
         in_flight: match variant.workload {
             Workload::Get => None,
-            Workload::Put => results.record.inflight.map(|batches| batches as f64),
+            Workload::Put | Workload::Exchange => {
+                results.record.inflight.map(|batches| batches as f64)
+            }
             Workload::Unary | Workload::Tls => Some(1.0),
         },
         rate_per_s: Some(measured.batches_per_s()),

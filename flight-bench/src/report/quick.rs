@@ -78,6 +78,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         Workload::Put => (Metric::PutAck, "ack"),
         Workload::Unary => (Metric::UnaryService, "call"),
         Workload::Tls => (Metric::ConnectReady, "ready"),
+        Workload::Exchange => (Metric::ExchangeRoundTrip, "rtt"),
     };
     let latencies = variant.latencies();
     let quantile = |summary: Option<&LatencySummary>, name: &str| {

@@ -112,6 +112,7 @@ pub(crate) enum Workload {
     Put,
     Unary,
     Tls,
+    Exchange,
 }
 
 /// One repeat of one variant.
@@ -175,11 +176,12 @@ impl Workload {
             Self::Put => "put",
             Self::Unary => "unary",
             Self::Tls => "tls",
+            Self::Exchange => "exchange",
         }
     }
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        [Self::Get, Self::Put, Self::Unary, Self::Tls]
+        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange]
             .into_iter()
             .find(|workload| workload.name() == name)
     }
@@ -191,18 +193,19 @@ impl Workload {
             Self::Put => "DoPut",
             Self::Unary => "Calls",
             Self::Tls => "Connections",
+            Self::Exchange => "DoExchange",
         }
     }
 
     /// Whether what is moved is batches, and so has bytes.
     pub(crate) fn moves_batches(self) -> bool {
-        matches!(self, Self::Get | Self::Put)
+        matches!(self, Self::Get | Self::Put | Self::Exchange)
     }
 
     /// One of what is counted.
     pub(crate) fn unit(self) -> &'static str {
         match self {
-            Self::Get | Self::Put => "batch",
+            Self::Get | Self::Put | Self::Exchange => "batch",
             Self::Unary => "call",
             Self::Tls => "connection",
         }
@@ -211,7 +214,7 @@ impl Workload {
     /// What is counted; the first says how fast the workload is.
     pub(crate) fn rates(self) -> &'static [Rate] {
         match self {
-            Self::Get | Self::Put => &RATES,
+            Self::Get | Self::Put | Self::Exchange => &RATES,
             Self::Unary => &CALL_RATES,
             Self::Tls => &CONNECTION_RATES,
         }

@@ -138,7 +138,7 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
     line(
         out,
         &match variant.workload {
-            Workload::Get | Workload::Put => format!(
+            Workload::Get | Workload::Put | Workload::Exchange => format!(
                 "{}  {} MB/s{spread}   {} batches/s   {} rows/s",
                 variant.workload.call(),
                 throughput.map_or_else(|| "–".to_owned(), megabytes),
@@ -333,6 +333,7 @@ fn first_batches(variant: &Variant) -> Option<String> {
     let what = match variant.workload {
         Workload::Get => "batch",
         Workload::Put => "acknowledgement",
+        Workload::Exchange => "echo",
         Workload::Unary | Workload::Tls => "answer",
     };
     Some(format!(

@@ -189,6 +189,7 @@ fn main_metric(workload: Workload) -> Metric {
         Workload::Put => Metric::PutAck,
         Workload::Unary => Metric::UnaryService,
         Workload::Tls => Metric::ConnectReady,
+        Workload::Exchange => Metric::ExchangeRoundTrip,
     }
 }
 

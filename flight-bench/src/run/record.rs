@@ -83,6 +83,17 @@ fn run_record(config: &Config) -> RunRecord {
             record.resume = Some(if tls.resume == Resume::Full { "full" } else { "ticket" }.into());
             record.verify = "none".into();
         }
+        Work::Exchange(exchange) => {
+            record.command = "exchange".into();
+            record.sources = vec![exchange.source.to_string()];
+            record.batch_rows = exchange.batch_rows;
+            record.message_bytes = Some(exchange.message_bytes as u64);
+            record.inflight = exchange.inflight;
+            record.verify = "none".into();
+            if let PutData::Generated { pool, seed } = exchange.data {
+                (record.pool, record.seed) = (Some(pool), Some(seed));
+            }
+        }
         Work::Unary(unary) => {
             record.command = "unary".into();
             record.call = Some(unary.call.name().to_owned());

@@ -4,15 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_flight::{Action, Criteria};
+use prost::Message;
 
 use super::stage::{SAMPLE, Site, Stage, sample};
 use crate::cli::{Call, Source, Verify};
 use crate::config::{
-    Config, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork, Work,
+    Config, ExchangeWork, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork,
+    Work,
 };
 use crate::exit::Stop;
 use crate::limits;
-use crate::load::{ConnectJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob};
+use crate::load::{
+    ConnectJob, ExchangeJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob,
+};
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
@@ -42,10 +46,16 @@ pub(super) async fn prepare(
         }
         Work::Put(work) => {
             progress.step("preparing batches");
-            let pool = pool(work)?;
+            let pool = pool(&work.data, work.batch_rows, work.message_bytes)?;
             let perf = work.destination == Some(Source::Perf);
             let site = site(config, perf, None, stage, results, progress).await?;
             Ok(vec![put_row(config, site, work, &pool, stage, results).await?])
+        }
+        Work::Exchange(work) => {
+            progress.step("preparing batches");
+            let pool = pool(&work.data, work.batch_rows, work.message_bytes)?;
+            let site = site(config, true, None, stage, results, progress).await?;
+            Ok(vec![exchange_row(config, site, work, &pool, results).await?])
         }
         Work::Tls(work) => {
             let site = match &config.target {
@@ -114,7 +124,7 @@ async fn quick(
         }
     };
     progress.step("preparing batches");
-    let pool = pool(&put)?;
+    let pool = pool(&put.data, put.batch_rows, put.message_bytes)?;
     let mut jobs = Vec::new();
     for site in &sites {
         jobs.push(get_row(config, site.clone(), &get, results).await?);
@@ -241,6 +251,33 @@ async fn put_row(
     Ok(Arc::new(job))
 }
 
+async fn exchange_row(
+    config: &Config,
+    mut site: Site,
+    work: &ExchangeWork,
+    pool: &Arc<Pool>,
+    results: &mut Results,
+) -> Result<Arc<Job>, Stop> {
+    connect(&mut site).await?.ready().await?;
+    let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
+    results.record.inflight = Some(inflight);
+    let descriptor = descriptor(&work.source, PlanOptions::default())?.encode_to_vec();
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Exchange(ExchangeJob {
+            pool: Arc::clone(pool),
+            descriptor,
+            message_bytes: work.message_bytes,
+            inflight,
+        }),
+        server_pid: site.pid.or(config.server_pid),
+        pace: OnceLock::new(),
+    };
+    results.variants.push(variant(site, Workload::Exchange, None));
+    Ok(Arc::new(job))
+}
+
 async fn connect_row(
     config: &Config,
     mut site: Site,
@@ -329,12 +366,10 @@ fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> V
     }
 }
 
-fn pool(work: &PutWork) -> Result<Arc<Pool>, Stop> {
-    let pool = match &work.data {
-        PutData::File(path) => Pool::from_file(path, work.batch_rows, work.message_bytes)?,
-        PutData::Generated { pool, seed } => {
-            Pool::generated(*pool, work.batch_rows, *seed, work.message_bytes)?
-        }
+fn pool(data: &PutData, batch_rows: Option<u64>, bytes_max: usize) -> Result<Arc<Pool>, Stop> {
+    let pool = match data {
+        PutData::File(path) => Pool::from_file(path, batch_rows, bytes_max)?,
+        PutData::Generated { pool, seed } => Pool::generated(*pool, batch_rows, *seed, bytes_max)?,
     };
     Ok(Arc::new(pool))
 }

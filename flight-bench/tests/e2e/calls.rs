@@ -60,6 +60,29 @@ fn uploads_are_paced_too() {
 }
 
 #[test]
+fn batches_come_back_over_either_transport() {
+    for transport in ["own", "hyper"] {
+        let line = format!("exchange --transport {transport} -s 2 --batch-rows 1000 {SHORT}");
+        let document = bench(&format!("{line} --format json --quiet")).ended(0).json();
+        let batches = count(&document, "/variants/0/latency/exchange.rtt/n");
+        assert!(batches > 50, "{transport}: {batches}");
+        let bytes = number(&document, "/summary/exchange.bytes_per_s/median");
+        let rows = number(&document, "/summary/exchange.rows_per_s/median");
+        assert!((bytes / rows - 32.0).abs() < 0.01, "four int64: {bytes} and {rows}");
+    }
+    let counted = "exchange --batches 40 --repeats 2 --inflight 1 --format json --quiet";
+    let document = bench(counted).ended(0).json();
+    assert_eq!(crate::support::total(&document, "batches"), 80);
+}
+
+#[test]
+fn a_server_without_an_exchange_is_named() {
+    let (server, _folder) = serve_known();
+    let run = bench(&format!("exchange {} {SHORT}", server.endpoint())).ended(1);
+    assert!(run.stderr.contains("no DoExchange but the echo of --perf"), "{}", run.stderr);
+}
+
+#[test]
 fn handshakes_are_full_or_resumed_as_was_asked() {
     for (resume, key) in [("full", "ec"), ("ticket", "ec"), ("full", "rsa")] {
         let line = format!("tls --resume {resume} --key {key} -s 2 {SHORT} --format json --quiet");

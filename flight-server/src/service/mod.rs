@@ -92,9 +92,7 @@ impl<H: Health> Handler for Service<H> {
         match request.uri().path() {
             paths::DO_GET => return rpc::do_get(&self.flight, context, request).await,
             paths::DO_PUT => return rpc::do_put(&self.flight, &context, request),
-            paths::DO_EXCHANGE => {
-                return rpc::refuse(&self.flight, rpc::EXCHANGE_REFUSED);
-            }
+            paths::DO_EXCHANGE => return rpc::do_exchange(&self.flight, &context, request),
             _ => {}
         }
         let is_health = request.uri().path().starts_with(paths::HEALTH);

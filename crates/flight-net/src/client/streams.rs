@@ -62,6 +62,27 @@ impl Connection {
         (PutSink(FrameTarget::Hyper(frames)), results)
     }
 
+    /// Starts DoExchange: frames go into the sink while messages come out of the stream.
+    ///
+    /// # Errors
+    ///
+    /// The server's refusal, or `UNAVAILABLE` when the connection broke.
+    pub fn do_exchange(
+        &self,
+        metadata: tonic::metadata::MetadataMap,
+    ) -> (PutSink, impl Future<Output = Result<GetStream, Status>> + Send + use<>) {
+        let (frames, body) = Body::frames();
+        let connection = self.clone();
+        let stream = async move {
+            let response = connection.start(paths::DO_EXCHANGE, metadata, body).await?;
+            let ended = ended_at_once(response.headers());
+            let reader = MessageReader::new(connection.message_bytes_max);
+            let body = response.into_body();
+            Ok(GetStream(GetSource::Hyper(Box::new(HyperGet { connection, body, reader, ended }))))
+        };
+        (PutSink(FrameTarget::Hyper(frames)), stream)
+    }
+
     async fn start(
         &self,
         path: &str,
@@ -86,7 +107,7 @@ impl Connection {
     }
 }
 
-/// The messages of a DoGet.
+/// The messages of a DoGet or a DoExchange.
 pub struct GetStream(GetSource);
 
 enum GetSource {
@@ -170,7 +191,7 @@ impl HyperGet {
     }
 }
 
-/// Where the frames of a DoPut go.
+/// Where the frames of a DoPut or a DoExchange go.
 pub struct PutSink(FrameTarget);
 
 enum FrameTarget {

@@ -104,9 +104,37 @@ impl StreamConnection {
         };
         (sink, results)
     }
+
+    /// As [`Connection::do_exchange`].
+    pub fn do_exchange(
+        &self,
+        metadata: MetadataMap,
+    ) -> (PutSink, impl Future<Output = Result<GetStream, Status>> + Send + use<>) {
+        let (sink, stream) = match &self.0 {
+            Inner::Own(connection) => match connection.do_exchange(&streams::headers(metadata)) {
+                Ok((sink, answer)) => (PutSink::own(sink), Beginning::Own(Ok(answer))),
+                Err(status) => (PutSink::refused(), Beginning::Own(Err(status))),
+            },
+            Inner::Hyper(connection) => {
+                let (sink, stream) = connection.do_exchange(metadata);
+                (sink, Beginning::Hyper(stream))
+            }
+        };
+        let stream = async move {
+            match stream {
+                Beginning::Own(answer) => {
+                    let answer = answer?;
+                    answer.began().await?;
+                    Ok(GetStream::own(answer))
+                }
+                Beginning::Hyper(stream) => stream.await,
+            }
+        };
+        (sink, stream)
+    }
 }
 
-/// An upload whose answer has not begun.
+/// A call both ways whose answer has not begun.
 enum Beginning<F> {
     Own(Result<Answer, Status>),
     Hyper(F),

@@ -1,6 +1,5 @@
 //! DoPut: an upload, acknowledged batch by batch and once more when it is on stable storage.
 
-mod input;
 mod upload;
 
 use std::sync::Arc;
@@ -16,11 +15,11 @@ use prost::Message as _;
 use tokio::task::JoinHandle;
 use tonic::Status;
 
+use super::input::{Input, Reserved};
 use crate::service::Flight;
 use crate::service::command::PutCommand;
 use crate::service::metrics::Call;
 use crate::service::status::{self, trailers};
-use input::{Input, Reserved};
 use upload::{Begun, Upload, Written};
 
 /// Messages that arrived are decoded and written together until they make up this much, so that

@@ -7,7 +7,7 @@
 //!
 //! One connection carries several calls, as `--connections` of the benchmark promises. They share
 //! one lock, which is held for the time of a system call: a benchmark's connection lives on one
-//! thread. Only DoGet and DoPut are spoken; small calls stay on hyper.
+//! thread. Only DoGet, DoPut and DoExchange are spoken; small calls stay on hyper.
 //!
 //! * `frame`, `decoder`, `headers`: the wire format, sans-IO;
 //! * `session` with `events` and `output`, and `stream`: the state, sans-IO;
@@ -100,9 +100,22 @@ impl OwnConnection {
 
     /// Starts DoPut: where its frames go, and its answer.
     pub(super) fn do_put(&self, headers: &HeaderMap) -> Result<(Sink, Answer), Status> {
+        self.both_ways(paths::DO_PUT, headers, PUT_RESULT_BYTES_MAX)
+    }
+
+    /// Starts DoExchange: where its frames go, and its answer.
+    pub(super) fn do_exchange(&self, headers: &HeaderMap) -> Result<(Sink, Answer), Status> {
+        self.both_ways(paths::DO_EXCHANGE, headers, self.message_bytes_max)
+    }
+
+    fn both_ways(
+        &self,
+        path: &'static str,
+        headers: &HeaderMap,
+        message_bytes_max: usize,
+    ) -> Result<(Sink, Answer), Status> {
         let shared = &self.holder.0;
-        let max = PUT_RESULT_BYTES_MAX;
-        let id = shared.session().open(paths::DO_PUT, headers, None, max, 2)?;
+        let id = shared.session().open(path, headers, None, message_bytes_max, 2)?;
         let call = || Call { shared: Arc::clone(shared), id };
         let sink = Sink { call: call(), finished: false };
         Ok((sink, Answer { call: call(), ended: false }))

@@ -7,10 +7,10 @@ use flight_wire::protocol::{PutMode, PutRequest, PutSummary, StoreCodec, StoreFo
 use flight_wire::{BatchDecoder, DecodeLimits, Decoded, FlightMessage};
 use tonic::Status;
 
-use super::input::Reserved;
 use crate::service::Flight;
 use crate::service::budget::Share;
 use crate::service::command::PutCommand;
+use crate::service::rpc::input::Reserved;
 use crate::service::status::IntoStatus;
 
 /// An upload in progress; dropped before [`commit`](Self::commit), it leaves nothing.
