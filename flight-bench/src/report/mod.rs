@@ -3,12 +3,20 @@
 //! Forms are functions of [`Results`] alone, so that each can be tested without a server.
 
 mod arrow;
+mod csv;
+mod facts;
 mod figures;
+#[cfg(test)]
+mod golden_tests;
+mod html;
 mod json;
 mod ladder;
+mod markdown;
+mod ndjson;
 mod quick;
 mod read;
 mod results;
+mod tables;
 mod text;
 
 use std::io::Write;
@@ -112,9 +120,19 @@ pub(crate) fn document(results: &Results) -> String {
     json::render(results)
 }
 
+/// The page of a run, which holds it.
+#[cfg(test)]
+pub(crate) fn html_page(results: &Results) -> String {
+    html::render(results)
+}
+
 fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
         Format::Json => json::render(results),
+        Format::Ndjson => ndjson::render(results),
+        Format::Csv => csv::render(results),
+        Format::Md => markdown::render(results),
+        Format::Html => html::render(results),
         Format::Arrow => arrow::render(results),
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text => text::render(results, reason),

@@ -46,7 +46,7 @@ fn head(out: &mut String, results: &Results) {
 }
 
 /// `closed loop`, `open loop, 20000/s, poisson arrivals`.
-fn model(record: &RunRecord) -> String {
+pub(super) fn model(record: &RunRecord) -> String {
     let Some(rate) = record.rate else { return "closed loop".to_owned() };
     let share =
         record.rate_share.map(|share| format!(" ({:.0} % of a closed loop)", share * 100.0));
@@ -56,7 +56,7 @@ fn model(record: &RunRecord) -> String {
 }
 
 /// `server grpc://h:1`, or for a started one `server flight-server 0.1.0 (pid 4312) grpc://h:1`.
-fn server(results: &Results, variant: &Variant) -> String {
+pub(super) fn server(results: &Results, variant: &Variant) -> String {
     match results.server.as_ref().and_then(started) {
         Some(started) => format!("server {started} {}", variant.url),
         None => format!("server {}", variant.url),
@@ -252,7 +252,7 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
 }
 
 /// `asked for 5 repeats: 1 failed, 3 not measured`, if not all that were asked for were measured.
-fn missing_repeats(tally: RepeatTally, asked: usize) -> Option<String> {
+pub(super) fn missing_repeats(tally: RepeatTally, asked: usize) -> Option<String> {
     let kinds = [
         (tally.cut_short, "cut short"),
         (tally.failed, "failed"),
