@@ -37,7 +37,10 @@ pub(crate) struct OutputArgs {
 
     /// Live display of a running measurement.
     ///
-    /// auto draws on a terminal and prints one line a repeat elsewhere, both on stderr.
+    /// On stderr. auto is bar on a terminal and plain elsewhere. bar redraws one line, and is silent
+    /// without a terminal; plain prints a line a repeat, and every 10 s within one; json prints an
+    /// object a second, a repeat and a step, and at the end the summary in place of warnings and of
+    /// the reason of a failure, whatever --quiet says; none prints none of it.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
     pub(crate) progress: Progress,
 
@@ -77,5 +80,8 @@ impl Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Progress {
     Auto,
+    Bar,
+    Plain,
+    Json,
     None,
 }

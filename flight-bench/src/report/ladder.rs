@@ -50,6 +50,11 @@ impl LadderResults {
         }
     }
 
+    /// The last line of `--progress json`.
+    pub(crate) fn summary_line(&self) -> String {
+        ndjson::ladder_summary(self)
+    }
+
     /// When it began, as the JSON has it.
     pub(super) fn started_text(&self) -> Option<String> {
         OffsetDateTime::from(self.started).format(&Rfc3339).ok()

@@ -120,6 +120,11 @@ pub(crate) fn document(results: &Results) -> String {
     json::render(results)
 }
 
+/// The last line of `--progress json`.
+pub(crate) fn summary_line(results: &Results) -> String {
+    ndjson::summary(results)
+}
+
 /// The page of a run, which holds it.
 #[cfg(test)]
 pub(crate) fn html_page(results: &Results) -> String {

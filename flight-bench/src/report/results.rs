@@ -272,10 +272,6 @@ impl Measured {
         self.repeat.recording.counts.transfer.batches > 0
     }
 
-    pub(crate) fn megabytes_per_s(&self) -> f64 {
-        self.rate(|amount| amount.logical_bytes) / 1e6
-    }
-
     /// Per second of the window, all streams together; 0 without a window.
     pub(crate) fn rate(&self, amount: impl Fn(&Transfer) -> u64) -> f64 {
         let seconds = self.repeat.elapsed.as_secs_f64();
