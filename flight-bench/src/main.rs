@@ -27,10 +27,11 @@ mod workload;
 use std::process::ExitCode;
 
 use cli::Command;
-use config::{Config, LadderConfig};
+use config::{Config, LadderConfig, Output};
 use exit::{Exit, Stop};
 use load::Interrupt;
 use progress::say;
+use report::Results;
 use tokio::sync::watch;
 
 /// Batches are megabytes, allocated and freed on every thread: measured faster than the system's.
@@ -71,7 +72,22 @@ fn start() -> Result<Exit, Stop> {
     }
     report::check_files(&config.output)?;
     let results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
-    if !config.output.quiet {
+    let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
+    let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));
+    if config.output.progress == cli::Progress::Json {
+        // A line that is no JSON would break what reads it; the summary has the reason of a failure.
+        not_kept.iter().for_each(|why| progress::say_json("warning", why));
+        say(report::summary_line(&results).trim_end());
+    } else {
+        tell(&config.output, &results, not_kept);
+    }
+    report::publish(&results, &config.output)?;
+    Ok(results.outcome.exit)
+}
+
+/// Says on stderr what is to be known of the figures, and why a run failed.
+fn tell(output: &Output, results: &Results, not_kept: Option<String>) {
+    if !output.quiet {
         for warning in &results.warnings {
             say(&format!("flight-bench: warning: {warning}"));
         }
@@ -79,19 +95,17 @@ fn start() -> Result<Exit, Stop> {
     if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
     }
-    if let Some(keep) = &config.output.keep
-        && let Err(error) = keep.keep(&results)
-    {
-        say(&format!("flight-bench: warning: the run is not kept: {error:#} (--no-save)"));
+    if let Some(why) = not_kept {
+        say(&format!("flight-bench: warning: {why}"));
     }
-    report::publish(&results, &config.output)?;
-    Ok(results.outcome.exit)
 }
 
 fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
     report::check_files(&config.output)?;
     let results = on_this_thread(async |interrupt| ladder::run(config, interrupt).await)?;
-    if let Some(error) = &results.outcome.error {
+    if config.output.progress == cli::Progress::Json {
+        say(results.summary_line().trim_end());
+    } else if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
     }
     report::publish_as(&config.output, |format, reason| results.render(format, reason))?;

@@ -157,6 +157,12 @@ fn read_file(path: &Path) -> anyhow::Result<String> {
     if text.len() as u64 > RUN_FILE_BYTES_MAX {
         bail!("{} is larger than {RUN_FILE_BYTES_MAX} bytes, the most of a run", path.display());
     }
+    if path.extension().is_some_and(|end| end == "html") {
+        return flight_chart::embedded(&text).ok_or_else(|| {
+            let path = path.display();
+            anyhow!("{path} holds no run; give a page that --out FILE.html of flight-bench wrote")
+        });
+    }
     Ok(text)
 }
 
@@ -219,6 +225,17 @@ mod tests {
         let file = folder.path().join("runs/20260102t1-2.json");
         check(&saved, file.to_str().expect("a path in UTF-8"), Ok("20260102t1-2"));
         check(&saved, "./missing.json", Err("cannot read ./missing.json"));
+    }
+
+    #[test]
+    fn a_page_is_read_by_the_run_that_it_holds() {
+        let (folder, saved) = kept(&[]);
+        let page = folder.path().join("x.html");
+        let name = page.to_str().expect("a path in UTF-8");
+        fs::write(&page, report::html_page(&single(Workload::Get))).expect("room for a page");
+        check(&saved, name, Ok("20260922t103107z-7"));
+        fs::write(&page, "<!doctype html><p>Another page").expect("room for a page");
+        check(&saved, name, Err("holds no run"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Options about what is printed, and where.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -12,14 +12,17 @@ pub(crate) struct OutputArgs {
     /// Form of the report on stdout.
     ///
     /// text is for people. json is one document, also when the run fails midway; its schema is
-    /// docs/flight-bench.run.schema.json. arrow prints the lines of Arrow's own benchmark with its
-    /// definitions (MB/s there are MiB/s).
+    /// docs/flight-bench.run.schema.json. ndjson has a line for each repeat and one for the whole
+    /// run, csv one for each value; the order of its columns never changes. md is for a comment on a
+    /// change, html a page with charts that holds its run. arrow prints the lines of Arrow's own
+    /// benchmark with its definitions (MB/s there are MiB/s).
     #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
     /// File that also gets the report; can be given several times.
     ///
-    /// The form follows the name: .json or .txt. It is written whole or not at all.
+    /// The form follows the name: .txt, .json, .ndjson, .csv, .md or .html. The file is written
+    /// whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
 
@@ -46,7 +49,10 @@ pub(crate) struct OutputArgs {
 
     /// Live display of a running measurement.
     ///
-    /// auto draws on a terminal and prints one line a repeat elsewhere, both on stderr.
+    /// On stderr. auto is bar on a terminal and plain elsewhere. bar redraws one line, and is silent
+    /// without a terminal; plain prints a line a repeat, and every 10 s within one; json prints an
+    /// object a second, a repeat and a step, and at the end the summary in place of warnings and of
+    /// the reason of a failure, whatever --quiet says; none prints none of it.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
     pub(crate) progress: Progress,
 
@@ -61,11 +67,33 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Format {
     Text,
     Json,
+    Ndjson,
+    Csv,
+    Md,
+    Html,
     Arrow,
+}
+
+impl Format {
+    /// The form that a file's name says.
+    pub(crate) fn of_file(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            "ndjson" => Some(Self::Ndjson),
+            "csv" => Some(Self::Csv),
+            "md" => Some(Self::Md),
+            "html" => Some(Self::Html),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Progress {
     Auto,
+    Bar,
+    Plain,
+    Json,
     None,
 }

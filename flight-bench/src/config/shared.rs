@@ -150,11 +150,10 @@ impl Output {
 
 /// The values of `--out`, each with the form that its name says.
 pub(crate) fn files_of(paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Format)>, Stop> {
-    let file = |path: PathBuf| match path.extension().and_then(|e| e.to_str()) {
-        Some("json") => Ok((path, Format::Json)),
-        Some("txt") => Ok((path, Format::Text)),
-        _ => Err(Stop::usage(format!(
-            "--out {} has no form in its name; end it with .json or .txt",
+    let file = |path: PathBuf| match Format::of_file(&path) {
+        Some(format) => Ok((path, format)),
+        None => Err(Stop::usage(format!(
+            "--out {} has no form in its name; end it with .txt, .json, .ndjson, .csv, .md or .html",
             path.display()
         ))),
     };

@@ -76,7 +76,10 @@ fn a_started_server_and_a_running_one_exclude_each_other() {
 
 #[test]
 fn outputs_name_their_form() {
-    check("get --out r.csv", "--out r.csv has no form in its name; end it with .json or .txt");
+    check(
+        "get --out r.xls",
+        "--out r.xls has no form in its name; end it with .txt, .json, .ndjson, .csv, .md or .html",
+    );
     check("get --out r.json", "accepted");
     check("quick --format arrow", "--format arrow has one measurement and quick makes several");
 }

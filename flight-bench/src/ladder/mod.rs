@@ -24,7 +24,7 @@ use crate::config::LadderConfig;
 use crate::exit::{Exit, Stop};
 use crate::limits;
 use crate::load::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
 use crate::report::{Host, LadderResults, Outcome};
 use crate::run::order_of;
@@ -109,11 +109,16 @@ async fn measure(
                 Rung::Messages | Rung::Flight => Some(servers[0].pid()),
             };
             let sample = climb(config, &site, *rung, round, server, progress).await?;
-            progress.repeat_done(rung.label(), round, Some(sample.bytes_per_s() / 1e6));
+            progress.repeat_done(&row_of(*rung), round, Some(sample.bytes_per_s()));
             samples.push(sample);
         }
     }
     Ok(())
+}
+
+/// A rung as the progress display shows it.
+fn row_of(rung: Rung) -> Row {
+    Row { name: rung.label().to_owned(), counted: Counted::Bytes }
 }
 
 async fn climb(
@@ -129,7 +134,7 @@ async fn climb(
     let limit = config.warmup + config.duration + limits::START_TIMEOUT;
     // Boxed: each rung's future holds the buffers of its connection.
     let climbing = tokio::time::timeout(limit, Box::pin(site.climb(rung, &mut meter)));
-    let ended = progress.watch(rung.label(), std::slice::from_ref(&live), climbing).await;
+    let ended = progress.watch(&row_of(rung), std::slice::from_ref(&live), climbing).await;
     let failed = |why: String| Stop::failed(anyhow!("{}: {why}", rung.label()));
     match ended {
         Err(_) => return Err(failed(format!("not done within {limit:?}"))),

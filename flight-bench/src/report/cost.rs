@@ -4,6 +4,7 @@ use flight_probe::process::Spent;
 use flight_probe::verdict::{Facts, OpenLoop, Verdict};
 use serde::Serialize;
 
+use super::figures::{amount, megabytes, nanos};
 use super::results::{Measured, Results, Variant, Workload};
 use crate::load::WORKER;
 use crate::record::Metric;
@@ -38,6 +39,25 @@ impl Costs {
             server: cost(variant, |measured| measured.repeat.resources.as_ref()?.server.as_ref()),
         }
     }
+}
+
+/// What client and server used, in words; `None` where nothing was watched.
+pub(crate) fn sides(variant: &Variant) -> Option<(String, String)> {
+    let Costs { client, server } = Costs::of(variant);
+    let told = |cost: &Cost| {
+        let parts = [
+            cost.cpu_s_per_gb.map(|seconds| format!("{seconds:.3} CPU s/GB")),
+            cost.cpu_ns_per_batch
+                .map(|time| format!("{}/{}", nanos(time), variant.workload.unit())),
+            cost.cores.map(|cores| format!("{cores:.2} cores")),
+            cost.switches_per_batch.map(|count| format!("{} switches", amount(count))),
+            cost.peak_bytes.map(|bytes| format!("{} MB", megabytes(bytes as f64))),
+            cost.descriptors.map(|count| format!("{count} fds")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    };
+    let unknown = || "n/a: its process is not known (--server-pid)".to_owned();
+    Some((told(&client?), server.as_ref().map_or_else(unknown, told)))
 }
 
 fn cost<'a>(

@@ -27,7 +27,7 @@ pub(super) fn render(results: &Results) -> String {
     text
 }
 
-fn document(results: &Results) -> Value {
+pub(super) fn document(results: &Results) -> Value {
     let repeats: Vec<Value> = results
         .variants
         .iter()

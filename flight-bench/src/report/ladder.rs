@@ -10,10 +10,10 @@ use time::format_description::well_known::Rfc3339;
 
 use super::figures::{amount, megabytes, or_dash};
 use super::text::{Reason, counted, line, parts};
-use super::{Host, Outcome};
+use super::{Host, Outcome, csv, html, markdown, ndjson};
 use crate::cli::Format;
 use crate::ladder::{Rung, Sample};
-use flight_stats::{Confidence, Estimate, median, paired_ratio};
+use flight_stats::{Confidence, Estimate, geometric_mean, median, paired_ratio};
 
 /// Everything that the report is made of.
 pub(crate) struct LadderResults {
@@ -41,19 +41,42 @@ impl LadderResults {
     pub(crate) fn render(&self, format: Format, reason: Reason) -> String {
         match format {
             Format::Json => self.json(),
+            Format::Csv => csv::ladder(self),
+            Format::Ndjson => ndjson::ladder(self),
+            Format::Md => markdown::ladder(self),
+            Format::Html => html::ladder(self),
             // Refused before anything ran.
             Format::Text | Format::Arrow => self.text(reason),
         }
     }
 
-    fn rates(&self, rung: Rung) -> Vec<f64> {
+    /// The last line of `--progress json`.
+    pub(crate) fn summary_line(&self) -> String {
+        ndjson::ladder_summary(self)
+    }
+
+    /// When it began, as the JSON has it.
+    pub(super) fn started_text(&self) -> Option<String> {
+        OffsetDateTime::from(self.started).format(&Rfc3339).ok()
+    }
+
+    /// The throughput of a rung over its rounds.
+    pub(super) fn rate(&self, rung: Rung) -> Option<Estimate> {
+        geometric_mean(&self.rates(rung), Confidence::P95)
+    }
+
+    pub(super) fn have_figures(&self) -> bool {
+        self.rungs.iter().any(|(_, samples)| !samples.is_empty())
+    }
+
+    pub(super) fn rates(&self, rung: Rung) -> Vec<f64> {
         let samples = self.rungs.iter().find(|(one, _)| *one == rung);
         samples
             .map_or_else(Vec::new, |(_, samples)| samples.iter().map(Sample::bytes_per_s).collect())
     }
 
     /// The ratio within each round, where both have been measured in as many.
-    fn ratio(&self, rung: Rung, base: Rung) -> Option<Estimate> {
+    pub(super) fn ratio(&self, rung: Rung, base: Rung) -> Option<Estimate> {
         let (rates, base) = (self.rates(rung), self.rates(base));
         let rounds = rates.len().min(base.len());
         // Rounds alternate their direction, so that a rung may lack the one that was broken off.
@@ -76,7 +99,7 @@ impl LadderResults {
                 format!("{} × {:?}", counted(self.rounds, "round"), self.duration),
             ],
         );
-        if self.rungs.iter().any(|(_, samples)| !samples.is_empty()) {
+        if self.have_figures() {
             line(&mut out, "");
             line(&mut out, &self.table());
             line(&mut out, "");
@@ -134,7 +157,7 @@ impl LadderResults {
     }
 
     /// How far Flight is from the wire, and which step costs most of it.
-    fn reading(&self) -> Option<String> {
+    pub(super) fn reading(&self) -> Option<String> {
         let share = self.ratio(Rung::Flight, Rung::Tcp)?.value * 100.0;
         let steps = [Rung::Http2, Rung::Grpc, Rung::Messages, Rung::Flight];
         let step = |rung: Rung| Some((rung, self.ratio(rung, rung.below()?)?.value));
@@ -148,18 +171,18 @@ impl LadderResults {
         ))
     }
 
-    fn json(&self) -> String {
+    pub(super) fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.document())
             .expect("a document of strings, numbers and lists is always JSON");
         text.push('\n');
         text
     }
 
-    fn document(&self) -> Value {
+    pub(super) fn document(&self) -> Value {
         let arguments: Vec<_> = self.server_args.iter().map(|a| a.to_string_lossy()).collect();
         json!({
             "schema": SCHEMA,
-            "started": OffsetDateTime::from(self.started).format(&Rfc3339).ok(),
+            "started": self.started_text(),
             "complete": self.outcome.complete,
             "exit": self.outcome.exit.code(),
             "error": self.outcome.error,
@@ -186,7 +209,7 @@ impl LadderResults {
         })
     }
 
-    fn rung(&self, rung: Rung, samples: &[Sample]) -> Value {
+    pub(super) fn rung(&self, rung: Rung, samples: &[Sample]) -> Value {
         let sample = |sample: &Sample| {
             json!({
                 "round": sample.round,
@@ -213,21 +236,21 @@ impl LadderResults {
 }
 
 /// What the table's words mean.
-const DEFINITIONS: &str = "\
+pub(super) const DEFINITIONS: &str = "\
 Every rung moves the same messages in one stream between two processes; memcpy within one.
 MB/s: 10^6 bytes of messages a second, counted by the receiver. Ratios are taken within rounds;
 their mean is geometric. TLS and HTTP/2 both stand on raw TCP: from HTTP/2 on all is plaintext.
 s/GB: user and system time of the process, median of the rounds, read in ticks of 10 ms.";
 
 /// The median of processor seconds a gigabyte.
-fn cpu_per_gb(samples: &[Sample], cpu: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
+pub(super) fn cpu_per_gb(samples: &[Sample], cpu: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     let cost = |sample: &Sample| Some(cpu(sample)? / (sample.bytes as f64 / 1e9));
     let costs: Vec<f64> = samples.iter().filter_map(cost).filter(|cost| cost.is_finite()).collect();
     median(&costs)
 }
 
 /// `0.61× [0.58, 0.64]`.
-fn ratio_cell(ratio: Estimate) -> String {
+pub(super) fn ratio_cell(ratio: Estimate) -> String {
     match ratio.interval {
         Some((low, high)) => {
             format!("{}× [{}, {}]", digits(ratio.value), digits(low), digits(high))
@@ -256,7 +279,7 @@ fn nanos(time: Duration) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::exit::Exit;
 
@@ -309,7 +332,7 @@ mod tests {
     }
 
     /// Each rung at half the speed of the one before, from 4 GB/s; TLS beside HTTP/2.
-    fn ladder(rounds: usize) -> LadderResults {
+    pub(crate) fn ladder(rounds: usize) -> LadderResults {
         let rung = |(index, rung): (usize, Rung)| {
             let steps = if index < 3 { index } else { index - 1 };
             let sample = |round| Sample {

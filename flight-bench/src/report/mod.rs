@@ -4,12 +4,20 @@
 
 mod arrow;
 mod cost;
+mod csv;
+mod facts;
 mod figures;
+#[cfg(test)]
+mod golden_tests;
+mod html;
 mod json;
 mod ladder;
+mod markdown;
+mod ndjson;
 mod quick;
 mod read;
 mod results;
+mod tables;
 mod text;
 mod warnings;
 
@@ -115,9 +123,24 @@ pub(crate) fn document(results: &Results) -> String {
     json::render(results)
 }
 
+/// The last line of `--progress json`.
+pub(crate) fn summary_line(results: &Results) -> String {
+    ndjson::summary(results)
+}
+
+/// The page of a run, which holds it.
+#[cfg(test)]
+pub(crate) fn html_page(results: &Results) -> String {
+    html::render(results)
+}
+
 fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
         Format::Json => json::render(results),
+        Format::Ndjson => ndjson::render(results),
+        Format::Csv => csv::render(results),
+        Format::Md => markdown::render(results),
+        Format::Html => html::render(results),
         Format::Arrow => arrow::render(results),
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text => text::render(results, reason),

@@ -308,7 +308,7 @@ impl Measured {
     }
 
     /// Per second of the window, all streams together; 0 without a window.
-    fn rate(&self, amount: impl Fn(&Transfer) -> u64) -> f64 {
+    pub(crate) fn rate(&self, amount: impl Fn(&Transfer) -> u64) -> f64 {
         let seconds = self.repeat.elapsed.as_secs_f64();
         let amount = amount(&self.repeat.recording.counts.transfer) as f64;
         if seconds > 0.0 { amount / seconds } else { 0.0 }

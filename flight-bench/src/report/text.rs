@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table};
 
-use super::cost::{Cost, Costs, bottleneck};
+use super::cost::{bottleneck, sides};
+use super::facts::moved;
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
 use crate::load::Acks;
@@ -47,7 +48,7 @@ fn head(out: &mut String, results: &Results) {
 }
 
 /// `closed loop`, `open loop, 20000/s, poisson arrivals`.
-fn model(record: &RunRecord) -> String {
+pub(super) fn model(record: &RunRecord) -> String {
     let Some(rate) = record.rate else { return "closed loop".to_owned() };
     let share =
         record.rate_share.map(|share| format!(" ({:.0} % of a closed loop)", share * 100.0));
@@ -57,7 +58,7 @@ fn model(record: &RunRecord) -> String {
 }
 
 /// `server grpc://h:1`, or for a started one `server flight-server 0.1.0 (pid 4312) grpc://h:1`.
-fn server(results: &Results, variant: &Variant) -> String {
+pub(super) fn server(results: &Results, variant: &Variant) -> String {
     match results.server.as_ref().and_then(started) {
         Some(started) => format!("server {started} {}", variant.url),
         None => format!("server {}", variant.url),
@@ -223,16 +224,7 @@ fn legend(out: &mut String, variant: &Variant) {
 fn totals(out: &mut String, results: &Results, variant: &Variant) {
     let all = variant.merged();
     let transfer = all.counts.transfer;
-    let moved = match variant.workload {
-        Workload::Unary => {
-            format!("{} calls · {} bytes of answers", transfer.batches, transfer.encoded_bytes)
-        }
-        Workload::Tls => format!("{} connections", transfer.batches),
-        _ => format!(
-            "{} batches · {} rows · {} bytes",
-            transfer.batches, transfer.rows, transfer.logical_bytes
-        ),
-    };
+    let moved = moved(variant.workload, &transfer);
     line(
         out,
         &format!(
@@ -283,28 +275,9 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
 
 /// What it cost on each side, and what limited it.
 fn costs(out: &mut String, results: &Results, variant: &Variant) {
-    let Costs { client, server } = Costs::of(variant);
-    let told = |name: &str, cost: &Cost| {
-        let parts = [
-            cost.cpu_s_per_gb.map(|seconds| format!("{seconds:.3} CPU s/GB")),
-            cost.cpu_ns_per_batch
-                .map(|time| format!("{}/{}", nanos(time), variant.workload.unit())),
-            cost.cores.map(|cores| format!("{cores:.2} cores")),
-            cost.switches_per_batch.map(|count| format!("{} switches", amount(count))),
-            cost.peak_bytes.map(|bytes| format!("{} MB", megabytes(bytes as f64))),
-            cost.descriptors.map(|count| format!("{count} fds")),
-        ];
-        format!("{name} {}", parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
-    };
-    if let Some(client) = &client {
-        line(out, &format!("cost      {}", told("client", client)));
-    }
-    match &server {
-        Some(server) => line(out, &format!("          {}", told("server", server))),
-        None if client.is_some() => {
-            line(out, "          server n/a: its process is not known (--server-pid)");
-        }
-        None => {}
+    if let Some((client, server)) = sides(variant) {
+        line(out, &format!("cost      client {client}"));
+        line(out, &format!("          server {server}"));
     }
     if let Some(verdict) = bottleneck(results, variant) {
         let told = format!("{}: {}", verdict.name, verdict.evidence.join("; "));
@@ -313,7 +286,7 @@ fn costs(out: &mut String, results: &Results, variant: &Variant) {
 }
 
 /// `asked for 5 repeats: 1 failed, 3 not measured`, if not all that were asked for were measured.
-fn missing_repeats(tally: RepeatTally, asked: usize) -> Option<String> {
+pub(super) fn missing_repeats(tally: RepeatTally, asked: usize) -> Option<String> {
     let kinds = [
         (tally.cut_short, "cut short"),
         (tally.failed, "failed"),

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use crate::config::{Config, Load, Pace, Rate};
 use crate::exit::{Exit, Stop};
 use crate::load::{self, Interrupt, Job};
-use crate::progress::Progress;
+use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
-use crate::report::{self, Measured, Outcome, Results, Variant};
+use crate::report::{self, Measured, Outcome, Results, Variant, Workload};
 use stage::Stage;
 
 /// Runs what `config` says; the results tell how it ended.
@@ -106,20 +106,29 @@ async fn rounds(
         for (order, index) in order_of(round, jobs.len()).into_iter().enumerate() {
             let (job, variant) = (&jobs[index], &mut variants[index]);
             let live: Vec<Arc<Live>> = (0..load.threads).map(|_| Arc::default()).collect();
-            let name = variant.id();
+            let row = row_of(variant);
             let measuring = load::repeat(job, &live, interrupt);
-            let (repeat, ended) = progress.watch(&name, &live, measuring).await;
+            let (repeat, ended) = progress.watch(&row, &live, measuring).await;
             let measured = Measured::new(round, order, repeat, ended.is_ok());
-            progress.repeat_done(
-                &name,
-                round,
-                measured.moved().then(|| measured.megabytes_per_s()),
-            );
+            let rate = measured.moved().then(|| match row.counted {
+                Counted::Bytes => measured.rate(|amount| amount.logical_bytes),
+                Counted::Calls => measured.rate(|amount| amount.batches),
+            });
+            progress.repeat_done(&row, round, rate);
             variant.measured.push(measured);
             ended?;
         }
     }
     Ok(())
+}
+
+/// A variant as the progress display shows it.
+fn row_of(variant: &Variant) -> Row {
+    let counted = match variant.workload {
+        Workload::Get | Workload::Put | Workload::Exchange => Counted::Bytes,
+        Workload::Unary | Workload::Tls => Counted::Calls,
+    };
+    Row { name: variant.id(), counted }
 }
 
 pub(crate) fn order_of(round: usize, rows: usize) -> Vec<usize> {
@@ -160,7 +169,6 @@ fn finding(results: &Results) -> Option<Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Workload;
     use crate::report::tests::{results, single};
 
     #[test]

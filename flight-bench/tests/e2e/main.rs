@@ -6,6 +6,7 @@ mod calls;
 mod failures;
 mod figures;
 mod foreign;
+mod forms;
 mod ladder;
 mod real;
 mod secure;

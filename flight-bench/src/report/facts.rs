@@ -1,0 +1,240 @@
+//! What stands around the figures of a report, as short sentences and pairs of a name and a value:
+//! how the run was made, where, and how it ended. Markdown and HTML set them in their own ways.
+
+use flight_chart::Unit;
+use serde::Serialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::cost::{bottleneck, sides};
+use super::figures::nanos;
+use super::results::{Outcome, Results, Variant, Workload};
+use super::text::{counted, errors, missing_repeats, model, plan, started as name_of};
+use super::{Host, LadderResults};
+use crate::load::Acks;
+use crate::record::Transfer;
+
+/// A name and a value.
+pub(super) type Fact = (String, String);
+
+/// What was measured: `flight-bench unary · GetFlightInfo · path:taxi`.
+pub(super) fn title(results: &Results) -> String {
+    let record = &results.record;
+    let mut parts = vec![format!("flight-bench {}", record.command)];
+    parts.extend(record.call.clone());
+    parts.extend((!record.sources.is_empty()).then(|| record.sources.join(", ")));
+    parts.join(" · ")
+}
+
+/// How: `4 streams · 4 connections · 1 thread · closed loop`, and with which version.
+pub(super) fn head(results: &Results) -> String {
+    let record = &results.record;
+    let parts = [
+        counted(record.streams, "stream"),
+        counted(record.connections, "connection"),
+        counted(record.threads, "thread"),
+        model(record),
+        plan(results),
+        format!("version {}", env!("CARGO_PKG_VERSION")),
+    ];
+    parts.join(" · ")
+}
+
+/// What is to be known of a variant's figures: how much they are made of, and what went wrong.
+pub(super) fn notes(results: &Results, variant: &Variant) -> Vec<String> {
+    let all = variant.merged();
+    let moved = moved(variant.workload, &all.counts.transfer);
+    let repeats = counted(variant.repeats().measured, "repeat");
+    let seconds = variant.elapsed().as_secs_f64();
+    let mut notes = vec![format!("{moved} in {seconds:.3} s of {repeats}")];
+    notes.extend(missing_repeats(variant.repeats(), results.record.repeats));
+    let (reopens, reconnects) = (all.counts.reopens, all.counts.reconnects);
+    if reopens + reconnects > 0 {
+        notes.push(format!("opened again: {reopens} streams, {reconnects} connections"));
+    }
+    if let Some((client, server)) = sides(variant) {
+        notes.extend([format!("client: {client}"), format!("server: {server}")]);
+    }
+    if let Some(verdict) = bottleneck(results, variant) {
+        notes.push(format!("limit: {}: {}", verdict.name, verdict.evidence.join("; ")));
+    }
+    if variant.acks == Some(Acks::Final) {
+        notes.push("the server acknowledges whole uploads alone".to_owned());
+    }
+    if variant.tls.as_ref().is_some_and(|tls| !tls.verified) {
+        notes.push("the server was NOT VERIFIED (--tls-insecure)".to_owned());
+    }
+    notes
+}
+
+/// All that a variant moved.
+pub(super) fn moved(workload: Workload, transfer: &Transfer) -> String {
+    let count = transfer.batches;
+    match workload {
+        Workload::Unary => format!("{count} calls · {} bytes of answers", transfer.encoded_bytes),
+        Workload::Tls => format!("{count} connections"),
+        Workload::Get | Workload::Put | Workload::Exchange => {
+            format!("{count} batches · {} rows · {} bytes", transfer.rows, transfer.logical_bytes)
+        }
+    }
+}
+
+/// The failures of a variant: how many of which kind, and what the first said.
+pub(super) fn failures(variant: &Variant) -> Vec<String> {
+    let tally = variant.errors();
+    if tally.total() == 0 {
+        return Vec::new();
+    }
+    errors(&tally).lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// `FAILED: …` or `NOT COMPLETE: …`, unless the run is whole.
+pub(super) fn ending(outcome: &Outcome) -> Option<String> {
+    let error = outcome.error.as_ref()?;
+    let what = if outcome.complete { "FAILED" } else { "NOT COMPLETE" };
+    Some(format!("{what}: {error}"))
+}
+
+/// What the check of the content found.
+pub(super) fn verified(results: &Results) -> Option<String> {
+    let verify = results.verify.as_ref()?;
+    let verdict = if verify.equal { "all equal" } else { "DIFFERENT" };
+    let (method, batches, rows) = (&verify.method, verify.batches, verify.rows);
+    Some(format!("verified {verdict} by {method}: {batches} batches, {rows} rows"))
+}
+
+/// Where the run was made and against what.
+pub(super) fn environment(results: &Results) -> Vec<Fact> {
+    let mut facts = vec![fact("run", &results.id)];
+    // To the second, as people read it.
+    let started = OffsetDateTime::from(results.started).truncate_to_second();
+    facts.extend(started.format(&Rfc3339).map(|at| fact("started", &at)));
+    if let Some(server) = &results.server {
+        facts.push(fact("server", &name_of(server).unwrap_or_else(|| server.kind.to_string())));
+    }
+    for variant in &results.variants {
+        facts.push((format!("server of {}", variant.id()), variant.url.clone()));
+        facts
+            .extend(variant.tls.iter().flat_map(|tls| flat(&format!("{} tls", variant.id()), tls)));
+    }
+    facts.extend(host(&results.host));
+    facts
+}
+
+/// What the run was told.
+pub(super) fn configuration(results: &Results) -> Vec<Fact> {
+    flat("", &results.record)
+}
+
+/// Where a ladder was climbed, and what it was told.
+pub(super) fn of_ladder(results: &LadderResults) -> (Vec<Fact>, Vec<Fact>) {
+    let document = results.document();
+    let mut environment: Vec<Fact> =
+        results.started_text().iter().map(|at| fact("started", at)).collect();
+    environment.extend(flat("server", &document["target"]));
+    environment.extend(host(&results.host));
+    (environment, flat("", &document["config"]))
+}
+
+fn host(host: &Host) -> Vec<Fact> {
+    flat("", host)
+}
+
+fn fact(name: &str, value: &str) -> Fact {
+    (name.to_owned(), value.to_owned())
+}
+
+/// The leaves of `part` under names such as `cpu model`; what is null is left out.
+fn flat(name: &str, part: &impl Serialize) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    // What cannot be written as JSON is not in the document either.
+    if let Ok(value) = serde_json::to_value(part) {
+        leaves(name, &value, &mut facts);
+    }
+    facts
+}
+
+fn leaves(name: &str, value: &Value, facts: &mut Vec<Fact>) {
+    match value {
+        Value::Null => {}
+        Value::Object(parts) => {
+            for (key, part) in parts {
+                let inner = if name.is_empty() { key.clone() } else { format!("{name} {key}") };
+                leaves(&inner, part, facts);
+            }
+        }
+        Value::Array(parts) if parts.is_empty() => {}
+        Value::Array(parts) => {
+            let words: Vec<String> = parts.iter().map(word).collect();
+            facts.push((spelled(name), words.join(", ")));
+        }
+        _ => facts.push(measure(name, value)),
+    }
+}
+
+/// A name that ends with a unit loses it to its value.
+fn measure(name: &str, value: &Value) -> Fact {
+    if let (Some(name), Some(time)) = (name.strip_suffix("_ns"), value.as_f64()) {
+        return (spelled(name), nanos(time));
+    }
+    if let (Some(bare), Some(bytes)) = (name.strip_suffix("_bytes"), value.as_u64()) {
+        return (spelled(bare), size(bytes));
+    }
+    (spelled(name), word(value))
+}
+
+fn spelled(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// Bytes; what is a whole number of mebibytes was meant as such.
+fn size(bytes: u64) -> String {
+    const MEBIBYTE: u64 = 1 << 20;
+    if bytes > 0 && bytes.is_multiple_of(MEBIBYTE) && bytes / MEBIBYTE < 10_000 {
+        return format!("{} MiB", bytes / MEBIBYTE);
+    }
+    Unit::Bytes.show(bytes as f64)
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::results::tests::single;
+    use serde_json::json;
+
+    fn check(part: &Value, want: &[(&str, &str)]) {
+        let got = flat("", part);
+        let got: Vec<_> = got.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn leaves_are_named_by_their_path_and_their_unit_goes_to_the_value() {
+        check(
+            &json!({"cpu": {"model": "x", "smt": true}}),
+            &[("cpu model", "x"), ("cpu smt", "yes")],
+        );
+        check(&json!({"window_ns": 3_000_000_000_u64}), &[("window", "3.00 s")]);
+        check(&json!({"max_message_bytes": 256 << 20}), &[("max message", "256 MiB")]);
+        check(&json!({"sources": ["a", "b"], "none": [], "null": null}), &[("sources", "a, b")]);
+    }
+
+    #[test]
+    fn a_run_is_named_by_what_was_measured_and_told_by_how() {
+        let run = single(Workload::Get);
+        assert_eq!(title(&run), "flight-bench get · path:taxi");
+        let head = head(&run);
+        assert!(head.starts_with("4 streams · 4 connections · 1 thread · closed loop"), "{head}");
+        assert!(head.contains("5 rounds of 1s after 300ms of warm-up"), "{head}");
+    }
+}

@@ -1,0 +1,62 @@
+//! The report as a page in one file, which holds the run that it shows: 'flight-bench report' reads
+//! it back.
+
+mod charts;
+mod ladder;
+mod sections;
+
+use flight_chart::{SCRIPT, STYLE, Section, escape, page};
+
+use super::results::Results;
+use super::tables::Table;
+use super::{facts, json};
+
+pub(super) use ladder::render as ladder;
+
+/// A part of the page before it is set.
+struct Part {
+    heading: &'static str,
+    html: String,
+}
+
+pub(super) fn render(results: &Results) -> String {
+    // Without the indents of the JSON that people read: they are a third of it.
+    let run = json::document(results).to_string();
+    whole(&facts::title(results), &sections::of(results), &run)
+}
+
+fn whole(title: &str, parts: &[Part], json: &str) -> String {
+    let sections: Vec<Section<'_>> =
+        parts.iter().map(|part| Section { heading: part.heading, html: &part.html }).collect();
+    page(title, &sections, json, STYLE, SCRIPT)
+}
+
+/// The parts alone, without the page around them.
+#[cfg(test)]
+pub(super) fn body(results: &Results) -> String {
+    let part = |part: &Part| format!("<h2>{}</h2>\n{}", part.heading, part.html);
+    sections::of(results).iter().map(part).collect()
+}
+
+fn table(table: &Table) -> String {
+    flight_chart::table(&table.title, &table.columns, &table.rows)
+}
+
+fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+fn strong(text: &str) -> String {
+    format!("<p><strong>{}</strong></p>\n", escape(text))
+}
+
+fn bullets(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
+    format!("<ul>\n{items}</ul>\n")
+}
+
+#[cfg(test)]
+mod tests;
