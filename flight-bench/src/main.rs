@@ -9,6 +9,8 @@ mod again;
 mod cli;
 mod config;
 mod exit;
+mod figure;
+mod gate;
 mod ladder;
 mod limits;
 mod load;
@@ -18,6 +20,7 @@ mod report;
 mod run;
 mod saved;
 mod target;
+mod threshold;
 mod workload;
 
 use std::process::ExitCode;
@@ -54,7 +57,7 @@ fn start() -> Result<Exit, Stop> {
     }
     let config = Config::from_cli(cli)?;
     report::check_files(&config.output)?;
-    let results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
+    let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     if !config.output.quiet {
         for warning in &results.warnings {
             say(&format!("flight-bench: warning: {warning}"));
@@ -63,6 +66,7 @@ fn start() -> Result<Exit, Stop> {
     if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
     }
+    gate::judge(&config.checks.thresholds, &mut results, None);
     if let Some(keep) = &config.output.keep
         && let Err(error) = keep.keep(&results)
     {

@@ -3,6 +3,7 @@
 //! Parsing only validates single values. What goes together is decided in `config`. Every option
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
+mod check;
 mod get;
 mod ladder;
 mod output;
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
@@ -33,7 +35,8 @@ pub(crate) use unary::{Call, UnaryArgs};
 /// What stands below the options in every help page.
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error of the server, a mismatch, or a server that died; 2 wrong use;
-5 nothing answers at the target; 130 interrupted (what was measured is printed).
+3 a threshold failed or a comparison found a regression; 4 the result does not settle what was
+asked (--strict); 5 nothing answers at the target; 130 interrupted (what was measured is printed).
 
 Every option can be set in the environment: --message-bytes as FLIGHT_BENCH_MESSAGE_BYTES.
 Proxy variables (http_proxy, https_proxy) are not followed: a proxy would be measured too.";

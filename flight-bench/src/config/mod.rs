@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
+mod check;
 mod ladder;
 mod shared;
 mod unary;
@@ -21,7 +22,9 @@ use crate::cli::{
 };
 use crate::exit::Stop;
 use crate::limits;
+use crate::report::Workload;
 use crate::saved::Saved;
+pub(crate) use check::{Checks, Judging};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::files_of;
 use shared::{optional, window, within};
@@ -35,6 +38,7 @@ pub(crate) struct Config {
     pub(crate) load: Load,
     /// Of an open loop.
     pub(crate) pace: Option<AskedPace>,
+    pub(crate) checks: Checks,
     pub(crate) output: Output,
 }
 
@@ -219,6 +223,7 @@ impl Config {
             work: Work::Quick(work),
             link: LinkConfig::new(&args.target, None, RECEIVE_MESSAGE_BYTES_MAX as u64)?,
             target: Target::new(args.target, args.tls)?,
+            checks: Checks::quick(args.check, &load)?,
             load,
             pace: None,
             output: Output::new(args.output)?,
@@ -243,11 +248,13 @@ impl Config {
             verify: work.verify,
             sources: work.source,
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Get(get),
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Get, &load)?,
+            load,
             pace: None,
             output: Output::new(args.output)?,
         })
@@ -297,6 +304,7 @@ impl Config {
             message_bytes: message_bytes as usize,
             verify: work.verify,
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Put(put),
             link: LinkConfig::new(
@@ -305,7 +313,8 @@ impl Config {
                 RECEIVE_MESSAGE_BYTES_MAX as u64,
             )?,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Put, &load)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })

@@ -2,9 +2,10 @@
 
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
-use super::{AskedPace, Config, LinkConfig, Load, Output, Target, UnaryWork, Work};
+use super::{AskedPace, Checks, Config, LinkConfig, Load, Output, Target, UnaryWork, Work};
 use crate::cli::{Call, Format, PaceArgs, Source, UnaryArgs};
 use crate::exit::Stop;
+use crate::report::Workload;
 
 impl AskedPace {
     pub(super) fn of(args: &PaceArgs) -> Option<Self> {
@@ -45,11 +46,13 @@ impl Config {
             action: work.action.unwrap_or_else(|| "ping".to_owned()),
             body: work.body.unwrap_or_default(),
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Unary(unary),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Unary, &load)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })

@@ -3,13 +3,14 @@
 //! Forms are functions of [`Results`] alone, so that each can be tested without a server.
 
 mod arrow;
-mod figures;
+pub(crate) mod figures;
 mod json;
 mod ladder;
 mod quick;
 mod read;
 mod results;
 mod text;
+mod threshold;
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -27,7 +28,7 @@ pub(crate) use read::read;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
-    Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
+    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
 pub(crate) use text::Reason;
 

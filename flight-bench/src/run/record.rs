@@ -22,6 +22,7 @@ pub(super) fn of(config: &Config) -> Results {
         variants: Vec::new(),
         verify: None,
         warnings: warnings(config),
+        thresholds: Vec::new(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     }
 }
