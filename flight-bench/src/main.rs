@@ -7,6 +7,7 @@
 
 mod again;
 mod cli;
+mod compare;
 mod config;
 mod exit;
 mod figure;
@@ -53,10 +54,12 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::LadderServe(args)) => return ladder::serve(&args),
         Some(Command::Report(args)) => return again::report(args),
         Some(Command::Baseline(args)) => return again::baseline(args),
+        Some(Command::Compare(args)) => return again::compare(args),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
     report::check_files(&config.output)?;
+    let base = gate::base_of(&config)?;
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     if !config.output.quiet {
         for warning in &results.warnings {
@@ -66,13 +69,16 @@ fn start() -> Result<Exit, Stop> {
     if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
     }
-    gate::judge(&config.checks.thresholds, &mut results, None);
+    let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     if let Some(keep) = &config.output.keep
         && let Err(error) = keep.keep(&results)
     {
         say(&format!("flight-bench: warning: the run is not kept: {error:#} (--no-save)"));
     }
     report::publish(&results, &config.output)?;
+    if let Some(comparison) = comparison {
+        gate::tell(&comparison, config.output.format)?;
+    }
     Ok(results.outcome.exit)
 }
 

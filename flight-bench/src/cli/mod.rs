@@ -4,6 +4,7 @@
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
 mod check;
+mod compare;
 mod get;
 mod ladder;
 mod output;
@@ -21,6 +22,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
+pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use output::{Format, OutputArgs, Progress};
@@ -108,6 +110,13 @@ pub(crate) enum Command {
     /// Every run is kept on this machine. 'flight-bench report' tells the last one.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
+
+    /// Compares kept runs: what differs, and how sure that is.
+    ///
+    /// The first is the base. Repeats are compared by ranks, so that each side needs 4 of them. What
+    /// the machine did between the runs is not controlled: 'flight-bench ab' measures both in turn.
+    #[command(after_help = EXIT_CODES)]
+    Compare(CompareArgs),
 
     /// Keeps runs under a name, to compare others with.
     Baseline(BaselineArgs),
@@ -220,6 +229,7 @@ mod tests {
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),
             Some(Command::Baseline(_)) => ("baseline", None),
+            Some(Command::Compare(_)) => ("compare", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

@@ -4,9 +4,10 @@ use flight_stats::Band;
 use flight_stats::limits::RANKS_MIN;
 
 use super::Load;
-use crate::cli::{CheckArgs, FailIfArgs, JudgeArgs};
+use crate::cli::{CheckArgs, FailIfArgs, JudgeArgs, RunsArgs};
 use crate::exit::Stop;
 use crate::report::Workload;
+use crate::saved::Saved;
 use crate::threshold::Threshold;
 
 /// What a run has to pass.
@@ -14,8 +15,15 @@ use crate::threshold::Threshold;
 pub(crate) struct Checks {
     pub(crate) thresholds: Vec<Threshold>,
     /// The run that it is compared with.
-    pub(crate) baseline: Option<String>,
+    pub(crate) baseline: Option<Baseline>,
     pub(crate) judging: Judging,
+}
+
+/// A run by its name, and where runs are kept; absent where no folder is known.
+#[derive(Debug)]
+pub(crate) struct Baseline {
+    pub(crate) name: String,
+    pub(crate) saved: Option<Saved>,
 }
 
 /// How runs are compared.
@@ -30,7 +38,12 @@ pub(crate) struct Judging {
 
 impl Checks {
     /// Of a command that measures `workload` alone.
-    pub(super) fn new(args: CheckArgs, workload: Workload, load: &Load) -> Result<Self, Stop> {
+    pub(super) fn new(
+        args: CheckArgs,
+        workload: Workload,
+        load: &Load,
+        runs: &RunsArgs,
+    ) -> Result<Self, Stop> {
         let thresholds = args.fail_if.fail_if;
         for threshold in &thresholds {
             let expr = &threshold.expr;
@@ -56,7 +69,9 @@ impl Checks {
             )));
         }
         check_repeats(&thresholds, load)?;
-        Ok(Self { thresholds, baseline: args.baseline, judging: args.judge.into() })
+        let saved = || Saved::new(runs.runs_dir.as_deref());
+        let baseline = args.baseline.map(|name| Baseline { name, saved: saved() });
+        Ok(Self { thresholds, baseline, judging: args.judge.into() })
     }
 
     /// Of `quick`, which has several rows and no base.

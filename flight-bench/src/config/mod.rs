@@ -24,7 +24,7 @@ use crate::exit::Stop;
 use crate::limits;
 use crate::report::Workload;
 use crate::saved::Saved;
-pub(crate) use check::{Checks, Judging};
+pub(crate) use check::{Baseline, Checks, Judging};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::files_of;
 use shared::{optional, window, within};
@@ -181,7 +181,8 @@ impl Config {
                 Command::Ladder(_)
                 | Command::LadderServe(_)
                 | Command::Report(_)
-                | Command::Baseline(_),
+                | Command::Baseline(_)
+                | Command::Compare(_),
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }
@@ -253,7 +254,7 @@ impl Config {
             work: Work::Get(get),
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Get, &load)?,
+            checks: Checks::new(args.check, Workload::Get, &load, &args.output.runs)?,
             load,
             pace: None,
             output: Output::new(args.output)?,
@@ -313,7 +314,7 @@ impl Config {
                 RECEIVE_MESSAGE_BYTES_MAX as u64,
             )?,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Put, &load)?,
+            checks: Checks::new(args.check, Workload::Put, &load, &args.output.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,

@@ -51,7 +51,7 @@ impl Config {
             work: Work::Unary(unary),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Unary, &load)?,
+            checks: Checks::new(args.check, Workload::Unary, &load, &args.output.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,

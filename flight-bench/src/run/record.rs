@@ -41,7 +41,8 @@ fn run_id(started: SystemTime, pid: u32) -> String {
     )
 }
 
-fn run_record(config: &Config) -> RunRecord {
+/// The configuration, as far as it is known before the run.
+pub(crate) fn run_record(config: &Config) -> RunRecord {
     let load = &config.load;
     let mut record = RunRecord {
         command: "quick".into(),
