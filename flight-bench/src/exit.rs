@@ -60,6 +60,10 @@ impl Stop {
         Self { exit: Exit::Failed, reason: reason.into() }
     }
 
+    pub(crate) fn with_exit(exit: Exit, reason: anyhow::Error) -> Self {
+        Self { exit, reason }
+    }
+
     pub(crate) fn usage(sentence: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, reason: anyhow::Error::msg(sentence.into()) }
     }

@@ -5,6 +5,7 @@
 //! recorded becomes figures and reports (`stats`, `report`). Sockets, TLS and messages are the
 //! libraries'.
 
+mod ab;
 mod again;
 mod cli;
 mod compare;
@@ -55,6 +56,7 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::Report(args)) => return again::report(args),
         Some(Command::Baseline(args)) => return again::baseline(args),
         Some(Command::Compare(args)) => return again::compare(args),
+        Some(Command::Ab(args)) => return in_turn(&ab::AbConfig::from_args(args)?),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
@@ -90,6 +92,15 @@ fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
     }
     report::publish_as(&config.output, |format, reason| results.render(format, reason))?;
     Ok(results.outcome.exit)
+}
+
+fn in_turn(config: &ab::AbConfig) -> Result<Exit, Stop> {
+    let results = on_this_thread(async |interrupt| ab::run(config, interrupt).await)?;
+    if let Some(error) = &results.outcome().error {
+        say(&format!("flight-bench: {error}"));
+    }
+    config.publish(&results)?;
+    Ok(results.outcome().exit)
 }
 
 /// Runs `work` on this thread. Streams are measured on threads of their own; this one plans, waits

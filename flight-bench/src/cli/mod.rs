@@ -3,6 +3,7 @@
 //! Parsing only validates single values. What goes together is decided in `config`. Every option
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
+mod ab;
 mod check;
 mod compare;
 mod get;
@@ -21,6 +22,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use ab::{AbArgs, AbFormat, AbSidesArgs};
 pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
@@ -117,6 +119,14 @@ pub(crate) enum Command {
     /// the machine did between the runs is not controlled: 'flight-bench ab' measures both in turn.
     #[command(after_help = EXIT_CODES)]
     Compare(CompareArgs),
+
+    /// Measures two sides in turn: two servers, builds, sets of options, or commands.
+    ///
+    /// Such as 'flight-bench ab --b "--streams 4" get --duration 1s'. Pair by pair, each side is
+    /// measured once, with servers and connections of its own, and each is first in turn (ABBA). What
+    /// the machine does meanwhile hits both alike.
+    #[command(after_help = EXIT_CODES)]
+    Ab(AbArgs),
 
     /// Keeps runs under a name, to compare others with.
     Baseline(BaselineArgs),
@@ -230,6 +240,7 @@ mod tests {
             Some(Command::Report(_)) => ("report", None),
             Some(Command::Baseline(_)) => ("baseline", None),
             Some(Command::Compare(_)) => ("compare", None),
+            Some(Command::Ab(_)) => ("ab", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

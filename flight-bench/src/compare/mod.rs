@@ -18,10 +18,9 @@ use crate::gate;
 use crate::report::{Results, RunRecord, print, read};
 use crate::saved::Saved;
 use crate::threshold::{Threshold, ThresholdRecord, judge};
+pub(crate) use report::{correction, json_row};
 pub(crate) use row::{Row, corrected};
-pub(crate) use table::{name as verdict_name, text as table_text};
-
-pub(crate) use report::json_row;
+pub(crate) use table::{percent_more, text as table_text};
 
 /// A run and its base.
 #[derive(Debug)]

@@ -117,18 +117,13 @@ mod tests {
 
     #[test]
     fn columns_stand_below_each_other() {
-        let want = "\
-                           A          B  B vs A         95 % CI     p   sees  verdict
-get.bytes_per_s    2310 MB/s  2440 MB/s  +5.6 %    [+3.6, +7.6]  .002  1.9 %  improved
-get.stream.p99        311 µs     299 µs  -3.9 %    [-5.9, -1.9]  .680  1.9 %  inconclusive
-put.first_ack.p99    1.00 ms    1.00 ms  +0.0 %    [-2.0, +2.0]     1  1.9 %  same
+        let want = "
+                           A          B  B vs A       95 % CI     p   sees  verdict
+get.bytes_per_s    2310 MB/s  2440 MB/s  +5.6 %  [+3.6, +7.6]  .002  1.9 %  improved
+get.stream.p99        311 µs     299 µs  -3.9 %  [-5.9, -1.9]  .680  1.9 %  inconclusive
+put.first_ack.p99    1.00 ms    1.00 ms  +0.0 %  [-2.0, +2.0]     1  1.9 %  same
 ";
-        let got = text(&rows());
-        let squeezed = |text: &str| text.lines().map(squeeze).collect::<Vec<_>>();
-        assert_eq!(squeezed(&got), squeezed(want), "{got}");
-        assert!(got.lines().all(|line| line.chars().count() <= 100), "{got}");
-        let ends = |column: &str| got.lines().map(|line| line.find(column)).collect::<Vec<_>>();
-        assert_eq!(ends(" %  [").iter().flatten().min(), ends(" %  [").iter().flatten().max());
+        assert_eq!(format!("\n{}", text(&rows())), want);
     }
 
     #[test]
@@ -138,9 +133,5 @@ put.first_ack.p99    1.00 ms    1.00 ms  +0.0 %    [-2.0, +2.0]     1  1.9 %  sa
                     1.9 % | improved |";
         assert_eq!(got.lines().nth(2), Some(want));
         assert_eq!(got.lines().count(), 5);
-    }
-
-    fn squeeze(line: &str) -> String {
-        line.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }

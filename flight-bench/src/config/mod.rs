@@ -182,7 +182,8 @@ impl Config {
                 | Command::LadderServe(_)
                 | Command::Report(_)
                 | Command::Baseline(_)
-                | Command::Compare(_),
+                | Command::Compare(_)
+                | Command::Ab(_),
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }

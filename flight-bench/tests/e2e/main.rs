@@ -5,6 +5,7 @@
 mod failures;
 mod figures;
 mod foreign;
+mod judged;
 mod ladder;
 mod real;
 mod secure;

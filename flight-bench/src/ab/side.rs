@@ -1,0 +1,187 @@
+//! One side of a comparison: what it is called, and one measurement of it.
+
+use std::ffi::OsString;
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use tokio::process::Command;
+
+use crate::cli::{self, AbSidesArgs, Format, Progress};
+use crate::config::{Config, Work};
+use crate::exit::{Exit, Stop};
+use crate::figure::Figure;
+use crate::load::Interrupt;
+use crate::run;
+
+/// The figures of one run, the throughput first.
+pub(super) type Values = Vec<(Figure, f64)>;
+
+pub(super) enum Side {
+    /// A run of this program, of one repeat, by the words that differ from the other side.
+    Bench { config: Box<Config>, label: String },
+    /// A command of the user's.
+    Command(String),
+}
+
+/// Both sides; with `equal`, the base twice.
+///
+/// # Errors
+///
+/// There is no COMMAND, a side's words are wrong, or nothing tells the sides apart.
+pub(super) fn both(
+    args: AbSidesArgs,
+    command: &[OsString],
+    equal: bool,
+) -> Result<[Side; 2], Stop> {
+    if let Some(base) = args.a_run {
+        let other = if equal { Some(base.clone()) } else { args.b_run };
+        let other = other.ok_or_else(|| {
+            Stop::usage("--a-run has nothing to be compared with; give --b-run CMD, or --aa")
+        })?;
+        return Ok([Side::Command(base), Side::Command(other)]);
+    }
+    check_command(command)?;
+    let base = words(args.a, args.a_bin, args.a_target);
+    let other = if equal { base.clone() } else { words(args.b, args.b_bin, args.b_target) };
+    if !equal && base == other {
+        return Err(Stop::usage(
+            "both sides are the same; tell them apart with --a and --b, --a-bin and --b-bin or \
+             --a-target and --b-target, or measure the noise of this machine with --aa",
+        ));
+    }
+    Ok([Side::bench("A", command, base)?, Side::bench("B", command, other)?])
+}
+
+/// The words that one side adds to the command.
+fn words(
+    flags: Option<String>,
+    program: Option<std::path::PathBuf>,
+    target: Option<String>,
+) -> Vec<OsString> {
+    let flags = flags.unwrap_or_default();
+    let mut words: Vec<OsString> = flags.split_whitespace().map(OsString::from).collect();
+    if let Some(program) = program {
+        words.extend(["--server-bin".into(), program.into_os_string()]);
+    }
+    words.extend(target.map(OsString::from));
+    words
+}
+
+fn check_command(command: &[OsString]) -> Result<(), Stop> {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    match words.first().map(AsRef::as_ref) {
+        Some("get" | "put" | "unary") => {}
+        Some(other) => {
+            return Err(Stop::usage(format!(
+                "ab compares get, put or unary, not {other}; for other programs give --a-run and \
+                 --b-run"
+            )));
+        }
+        None => {
+            return Err(Stop::usage(
+                "ab has no COMMAND; end with get, put or unary and its options, or give --a-run \
+                 and --b-run",
+            ));
+        }
+    }
+    let repeats = words.iter().any(|word| *word == "--repeats" || word.starts_with("--repeats="));
+    match repeats {
+        true => Err(Stop::usage("a run of ab is one repeat; give --pairs in place of --repeats")),
+        false => Ok(()),
+    }
+}
+
+impl Side {
+    fn bench(letter: &str, command: &[OsString], added: Vec<OsString>) -> Result<Self, Stop> {
+        let label: Vec<_> = added.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let line = std::iter::once(OsString::from("flight-bench"))
+            .chain(command.iter().cloned())
+            .chain(added);
+        let refused = |sentence: String| Stop::usage(format!("side {letter}: {sentence}"));
+        let cli = cli::from(line).map_err(|error| {
+            let text = error.to_string();
+            // clap's usage and hints are those of another command line than the user's.
+            let first = text.lines().next().unwrap_or_default();
+            refused(first.trim_start_matches("error: ").to_owned())
+        })?;
+        let mut config = Config::from_cli(cli).map_err(|stop| refused(stop.to_string()))?;
+        if config.output.format != Format::Text || !config.output.files.is_empty() {
+            return Err(refused(
+                "--format and --out are options of ab; write them before the \
+                                command"
+                    .to_owned(),
+            ));
+        }
+        if !config.checks.thresholds.is_empty() || config.checks.baseline.is_some() {
+            return Err(refused("ab judges by its own; leave --fail-if and --baseline out".into()));
+        }
+        config.load.repeats = 1;
+        config.output.progress = Progress::None;
+        config.output.keep = None;
+        let label = if label.is_empty() { name(&config.work).to_owned() } else { label.join(" ") };
+        Ok(Self::Bench { config: Box::new(config), label })
+    }
+
+    pub(super) fn label(&self) -> String {
+        match self {
+            Self::Bench { label, .. } => label.clone(),
+            Self::Command(command) => command.clone(),
+        }
+    }
+
+    /// Measures the side once.
+    ///
+    /// # Errors
+    ///
+    /// The run or the command failed, or the user broke it off.
+    pub(super) async fn measure(&self, interrupt: &Interrupt) -> Result<Values, Stop> {
+        match self {
+            Self::Bench { config, .. } => bench(config, interrupt).await,
+            Self::Command(command) => tokio::select! {
+                took = time(command) => Ok(vec![(Figure::WALL_TIME, took?)]),
+                () = interrupt.wait() => Err(Stop::interrupted()),
+            },
+        }
+    }
+}
+
+fn name(work: &Work) -> &'static str {
+    match work {
+        Work::Quick(_) => "quick",
+        Work::Get(_) => "get",
+        Work::Put(_) => "put",
+        Work::Unary(_) => "unary",
+    }
+}
+
+async fn bench(config: &Config, interrupt: &Interrupt) -> Result<Values, Stop> {
+    let results = Box::pin(run::run(config, interrupt)).await;
+    let outcome = &results.outcome;
+    if outcome.exit != Exit::Done {
+        let why = outcome.error.clone().unwrap_or_else(|| "the run failed".to_owned());
+        return Err(Stop::with_exit(outcome.exit, anyhow::Error::msg(why)));
+    }
+    let value = |figure: Figure| {
+        let value = *figure.values(&results)?.first()?;
+        Some((figure, value))
+    };
+    let values: Values = Figure::of_run(&results).into_iter().filter_map(value).collect();
+    if values.is_empty() {
+        return Err(Stop::failed(anyhow!("nothing was moved: the source is empty")));
+    }
+    Ok(values)
+}
+
+/// How long a command takes, in nanoseconds. What it writes to stderr is the user's to see.
+async fn time(command: &str) -> Result<f64, Stop> {
+    let started = Instant::now();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+    let status = shell.status().await.with_context(|| format!("cannot run sh -c '{command}'"))?;
+    let took = started.elapsed();
+    if !status.success() {
+        return Err(Stop::failed(anyhow!("'{command}' ended with {status}")));
+    }
+    Ok(took.as_nanos() as f64)
+}
