@@ -7,22 +7,21 @@ mod report;
 mod side;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use flight_stats::Band;
 
-use crate::cli::{AbArgs, AbFormat, Format};
+use crate::cli::{AbArgs, AbFormat, Format, Progress};
 use crate::compare::{Row, corrected, exit_of};
-use crate::config::files_of;
+use crate::config::{Output, files_of};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::limits::PAIRS_MAX;
 use crate::load::Interrupt;
 use crate::progress::say;
-use crate::report::{Outcome, write_whole};
+use crate::report::{Outcome, RunRecord, check_files, publish_as};
 use crate::run::order_of;
-use side::{Side, Values};
+use side::{Measurement, Side};
 
 /// An interleaved comparison as it will be done.
 pub(crate) struct AbConfig {
@@ -32,15 +31,14 @@ pub(crate) struct AbConfig {
     /// Both sides are the same.
     equal: bool,
     strict: bool,
-    format: AbFormat,
-    files: Vec<PathBuf>,
-    quiet: bool,
+    output: Output,
 }
 
 /// What the pairs said.
 pub(crate) struct AbResults {
     started: SystemTime,
     labels: [String; 2],
+    records: [Option<RunRecord>; 2],
     asked: usize,
     equal: bool,
     /// By figure, in the order of the table: the values of both sides, pair by pair.
@@ -48,6 +46,9 @@ pub(crate) struct AbResults {
     /// Pairs that were measured whole.
     pairs: usize,
     rows: Vec<Row>,
+    /// Figures that a run had and another had not.
+    left_out: Vec<String>,
+    warnings: Vec<String>,
     outcome: Outcome,
 }
 
@@ -77,15 +78,20 @@ impl AbConfig {
                 path.display()
             )));
         }
+        let format = match output.format {
+            AbFormat::Text => Format::Text,
+            AbFormat::Json => Format::Json,
+        };
+        let (progress, quiet) = (Progress::None, output.quiet);
+        let output = Output { format, files, progress, quiet, keep: None };
+        check_files(&output)?;
         Ok(Self {
             sides: side::both(args.sides, &args.command, design.aa)?,
             pairs,
             equivalence: design.equivalence,
             equal: design.aa,
             strict: design.strict,
-            format: output.format,
-            files: files.into_iter().map(|(path, _)| path).collect(),
-            quiet: output.quiet,
+            output,
         })
     }
 
@@ -95,15 +101,9 @@ impl AbConfig {
     ///
     /// Stdout is gone or a file cannot be written.
     pub(crate) fn publish(&self, results: &AbResults) -> anyhow::Result<()> {
-        crate::report::print(&match self.format {
-            AbFormat::Text => report::text(results),
-            AbFormat::Json => report::document(results),
-        })?;
-        self.files.iter().try_for_each(|path| {
-            let written = write_whole(path, &report::document(results));
-            written.map_err(|error| {
-                anyhow::anyhow!("--out {}: cannot be written: {error}", path.display())
-            })
+        publish_as(&self.output, |format, _| match format {
+            Format::Text => report::text(results),
+            _ => report::document(results),
         })
     }
 }
@@ -119,11 +119,14 @@ pub(crate) async fn run(config: &AbConfig, interrupt: &Interrupt) -> AbResults {
     let mut results = AbResults {
         started: SystemTime::now(),
         labels: [0, 1].map(|side| config.sides[side].label()),
+        records: [0, 1].map(|side| config.sides[side].record()),
         asked: config.pairs,
         equal: config.equal,
         series: Vec::new(),
         pairs: 0,
         rows: Vec::new(),
+        left_out: Vec::new(),
+        warnings: Vec::new(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     };
     let ended = pairs(config, &mut results, interrupt).await;
@@ -146,15 +149,15 @@ async fn pairs(
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
     for pair in 0..config.pairs {
-        let mut measured: [Option<Values>; 2] = [None, None];
+        let mut measured: [Option<Measurement>; 2] = [None, None];
         for index in order_of(pair, 2) {
-            let values = config.sides[index].measure(interrupt).await.map_err(|stop| {
+            let measurement = config.sides[index].measure(interrupt).await.map_err(|stop| {
                 stop.because(format!("pair {}, side {}", pair + 1, LETTERS[index]))
             })?;
-            measured[index] = Some(values);
+            measured[index] = Some(measurement);
         }
         let [Some(base), Some(value)] = measured else { continue };
-        if !config.quiet {
+        if !config.output.quiet {
             say(&report::progress(pair, config.pairs, &base, &value));
         }
         results.add(&base, &value);
@@ -166,21 +169,27 @@ const LETTERS: [char; 2] = ['A', 'B'];
 
 impl AbResults {
     /// Adds a pair. A figure that a run lacks is left out for good: the other runs would be chosen.
-    fn add(&mut self, base: &Values, value: &Values) {
+    fn add(&mut self, base: &Measurement, value: &Measurement) {
+        for warning in base.warnings.iter().chain(&value.warnings) {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
         if self.pairs == 0 {
             let series = |(figure, _): &(Figure, f64)| Series {
                 figure: figure.clone(),
                 sides: [Vec::new(), Vec::new()],
             };
-            self.series = base.iter().map(series).collect();
+            self.series = base.values.iter().map(series).collect();
         }
-        let of = |values: &Values| -> BTreeMap<String, f64> {
-            values.iter().map(|(figure, value)| (figure.to_string(), *value)).collect()
+        let of = |side: &Measurement| -> BTreeMap<String, f64> {
+            side.values.iter().map(|(figure, value)| (figure.to_string(), *value)).collect()
         };
         let (base, value) = (of(base), of(value));
         self.series.retain_mut(|series| {
             let name = series.figure.to_string();
             let (Some(base), Some(value)) = (base.get(&name), value.get(&name)) else {
+                self.left_out.push(name);
                 return false;
             };
             series.sides[0].push(*base);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::side::Values;
+use super::side::Measurement;
 use super::{AbResults, Series};
 use crate::compare::{correction, json_row, percent_more, table_text};
 use flight_stats::Verdict;
@@ -12,8 +12,13 @@ use flight_stats::Verdict;
 const SCHEMA: &str = "flight-bench.ab/1";
 
 /// The line of a pair that is done.
-pub(super) fn progress(pair: usize, pairs: usize, base: &Values, value: &Values) -> String {
-    let told = match (base.first(), value.first()) {
+pub(super) fn progress(
+    pair: usize,
+    pairs: usize,
+    base: &Measurement,
+    value: &Measurement,
+) -> String {
+    let told = match (base.values.first(), value.values.first()) {
         (Some((figure, base)), Some((_, value))) => {
             let (unit, change) = (figure.unit(), percent_more(value / base));
             format!("A {}, B {} ({change:+.1} %)", unit.show(*base), unit.show(*value))
@@ -54,6 +59,9 @@ fn notes(results: &AbResults) -> Vec<String> {
     if results.pairs < results.asked {
         notes.push(format!("NOT COMPLETE: {} of {} pairs", results.pairs, results.asked));
     }
+    let lacking = results.left_out.iter();
+    notes.extend(lacking.map(|name| format!("{name} is left out: a run has too few events")));
+    notes.extend(results.warnings.iter().map(|warning| format!("! {warning}")));
     if results.equal {
         notes.extend(floor(results));
         return notes;
@@ -97,12 +105,14 @@ pub(super) fn document(results: &AbResults) -> String {
         "complete": results.outcome.complete,
         "exit": results.outcome.exit.code(),
         "error": results.outcome.error,
-        "a": { "label": results.labels[0] },
-        "b": { "label": results.labels[1] },
+        "a": { "label": results.labels[0], "config": results.records[0] },
+        "b": { "label": results.labels[1], "config": results.records[1] },
         "aa": results.equal,
         "noise_floor": results.noise_floor().filter(|_| results.equal),
         "pairs": (0..results.pairs).map(pair).collect::<Vec<_>>(),
         "rows": results.rows.iter().map(json_row).collect::<Vec<_>>(),
+        "left_out": results.left_out,
+        "warnings": results.warnings,
     });
     format!("{document:#}\n")
 }

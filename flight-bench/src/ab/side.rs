@@ -12,10 +12,15 @@ use crate::config::{Config, Work};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::load::Interrupt;
+use crate::report::RunRecord;
 use crate::run;
 
-/// The figures of one run, the throughput first.
-pub(super) type Values = Vec<(Figure, f64)>;
+/// One measurement of a side.
+pub(super) struct Measurement {
+    /// The figures, the throughput first.
+    pub(super) values: Vec<(Figure, f64)>,
+    pub(super) warnings: Vec<String>,
+}
 
 pub(super) enum Side {
     /// A run of this program, of one repeat, by the words that differ from the other side.
@@ -94,7 +99,7 @@ fn check_command(command: &[OsString]) -> Result<(), Stop> {
 
 impl Side {
     fn bench(letter: &str, command: &[OsString], added: Vec<OsString>) -> Result<Self, Stop> {
-        let label: Vec<_> = added.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let label: Vec<_> = added.iter().map(|word| shown(&word.to_string_lossy())).collect();
         let line = std::iter::once(OsString::from("flight-bench"))
             .chain(command.iter().cloned())
             .chain(added);
@@ -123,6 +128,14 @@ impl Side {
         Ok(Self::Bench { config: Box::new(config), label })
     }
 
+    /// What a run of this side was told; a command has nothing of the kind.
+    pub(super) fn record(&self) -> Option<RunRecord> {
+        match self {
+            Self::Bench { config, .. } => Some(run::run_record(config)),
+            Self::Command(_) => None,
+        }
+    }
+
     pub(super) fn label(&self) -> String {
         match self {
             Self::Bench { label, .. } => label.clone(),
@@ -135,14 +148,25 @@ impl Side {
     /// # Errors
     ///
     /// The run or the command failed, or the user broke it off.
-    pub(super) async fn measure(&self, interrupt: &Interrupt) -> Result<Values, Stop> {
+    pub(super) async fn measure(&self, interrupt: &Interrupt) -> Result<Measurement, Stop> {
         match self {
             Self::Bench { config, .. } => bench(config, interrupt).await,
             Self::Command(command) => tokio::select! {
-                took = time(command) => Ok(vec![(Figure::WALL_TIME, took?)]),
+                took = time(command) => {
+                    let values = vec![(Figure::WALL_TIME, took?)];
+                    Ok(Measurement { values, warnings: Vec::new() })
+                }
                 () = interrupt.wait() => Err(Stop::interrupted()),
             },
         }
+    }
+}
+
+/// A word of a side as it may be told: tickets are secrets.
+fn shown(word: &str) -> String {
+    match word.find("ticket:") {
+        Some(at) => format!("{}ticket:<redacted>", &word[..at]),
+        None => word.to_owned(),
     }
 }
 
@@ -155,7 +179,7 @@ fn name(work: &Work) -> &'static str {
     }
 }
 
-async fn bench(config: &Config, interrupt: &Interrupt) -> Result<Values, Stop> {
+async fn bench(config: &Config, interrupt: &Interrupt) -> Result<Measurement, Stop> {
     let results = Box::pin(run::run(config, interrupt)).await;
     let outcome = &results.outcome;
     if outcome.exit != Exit::Done {
@@ -166,11 +190,11 @@ async fn bench(config: &Config, interrupt: &Interrupt) -> Result<Values, Stop> {
         let value = *figure.values(&results)?.first()?;
         Some((figure, value))
     };
-    let values: Values = Figure::of_run(&results).into_iter().filter_map(value).collect();
+    let values: Vec<_> = Figure::of_run(&results).into_iter().filter_map(value).collect();
     if values.is_empty() {
         return Err(Stop::failed(anyhow!("nothing was moved: the source is empty")));
     }
-    Ok(values)
+    Ok(Measurement { values, warnings: results.warnings })
 }
 
 /// How long a command takes, in nanoseconds. What it writes to stderr is the user's to see.
@@ -184,4 +208,15 @@ async fn time(command: &str) -> Result<f64, Stop> {
         return Err(Stop::failed(anyhow!("'{command}' ended with {status}")));
     }
     Ok(took.as_nanos() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_is_told_without_its_tickets() {
+        assert_eq!(shown("--streams"), "--streams");
+        assert_eq!(shown("--source=ticket:abc"), "--source=ticket:<redacted>");
+    }
 }

@@ -10,20 +10,27 @@ use crate::cli;
 fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
     let mut results = AbResults {
         started: SystemTime::UNIX_EPOCH,
+        records: [None, None],
         labels: ["--streams 1".to_owned(), "--streams 4".to_owned()],
         asked: base.len(),
         equal,
         series: Vec::new(),
         pairs: 0,
         rows: Vec::new(),
+        left_out: Vec::new(),
+        warnings: Vec::new(),
         outcome: Outcome { exit: Exit::Done, error: None, complete: true },
     };
     let figure = Figure::parse("get.bytes_per_s").expect("a name");
     for (base, value) in base.iter().zip(value) {
-        results.add(&vec![(figure.clone(), *base)], &vec![(figure.clone(), *value)]);
+        results.add(&one(&figure, *base), &one(&figure, *value));
     }
     results.judge(Band::new(0.03).expect("a share")).expect("values above zero");
     results
+}
+
+fn one(figure: &Figure, value: f64) -> Measurement {
+    Measurement { values: vec![(figure.clone(), value)], warnings: vec!["warm".to_owned()] }
 }
 
 const BASE: [f64; 6] = [1.00e9, 1.10e9, 0.95e9, 1.05e9, 1.02e9, 0.98e9];
@@ -42,6 +49,7 @@ get.bytes_per_s  1016 MB/s  914 MB/s  -10.0 %  [-10.0, -10.0]  .031  0.0 %  regr
 
 6 pairs in turn, ABBA, anew each time · could detect ≥ 0.0 %
 p: sign flips
+! warm
 ";
     assert_eq!(got, want);
 }
@@ -69,8 +77,9 @@ fn equal_sides_show_the_noise_of_the_machine() {
 fn a_figure_that_one_run_lacks_is_left_out() {
     let mut results = results(&BASE, &BASE, false);
     let tail = Figure::parse("get.wait.p99").expect("a name");
-    results.add(&vec![(tail.clone(), 1.0)], &vec![(tail, 1.0)]);
+    results.add(&one(&tail, 1.0), &one(&tail, 1.0));
     assert!(results.series.is_empty());
+    assert_eq!(results.left_out, ["get.bytes_per_s"]);
 }
 
 #[test]
@@ -99,6 +108,7 @@ fn sides_that_mean_nothing_are_refused() {
     check(&["--b", "--sideways", "get"], "side B: unexpected argument '--sideways' found");
     check(&["--aa", "get", "--format", "json"], "--format and --out are options of ab");
     check(&["--aa", "get", "--baseline", "main"], "leave --fail-if and --baseline out");
+    check(&["--aa", "--out", "/none/x.json", "get"], "--out /none/x.json: there is no folder");
     check(&["--aa", "--out", "x.txt", "get"], "--out x.txt: ab writes documents alone");
 }
 

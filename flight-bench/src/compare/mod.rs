@@ -208,7 +208,9 @@ fn rows(
 ) -> Result<(Vec<Row>, Vec<String>), Stop> {
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for figure in Figure::of_run(base) {
-        let (Some(ours), Some(theirs)) = (figure.values(value), figure.values(base)) else {
+        let Some(theirs) = figure.values(base) else { continue };
+        let Some(ours) = figure.values(value) else {
+            skipped.push(format!("{figure} is not compared: B has repeats with too few events"));
             continue;
         };
         match Row::unpaired(&figure, &ours, &theirs, equivalence) {

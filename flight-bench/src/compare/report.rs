@@ -47,13 +47,13 @@ fn sides(comparison: &Comparison) -> Vec<String> {
 fn notes(comparison: &Comparison) -> Vec<String> {
     let band = comparison.rows.iter().find(|row| row.gates).map_or(0.0, |row| row.band);
     let tail = comparison.rows.iter().map(|row| row.band).fold(band, f64::max);
+    let same = match tail > band {
+        true => format!("{:.3} %, or {:.3} % of p99", Percent(band), Percent(tail)),
+        false => format!("{:.3} %", Percent(band)),
+    };
     let mut notes = vec![
         "not interleaved: drift not controlled; 'flight-bench ab' measures both in turn".to_owned(),
-        format!(
-            "same: within {:.3} %, or {:.3} % of p99 · sees: the difference found in 80 % of tries",
-            Percent(band),
-            Percent(tail)
-        ),
+        format!("same: within {same} · sees: the difference that is found in 80 % of tries"),
         correction(&comparison.rows, "Mann-Whitney"),
     ];
     notes.extend(comparison.skipped.iter().cloned());
@@ -74,8 +74,10 @@ pub(crate) fn correction(rows: &[Row], test: &str) -> String {
         count => format!("{count} throughputs decide the exit code"),
     };
     match others {
+        // One question needs no correction.
         0 => format!("p: {test}"),
-        _ => format!("p: {test}, of {others} other figures corrected (Holm) · {gates}"),
+        1 => format!("p: {test} · {gates}"),
+        _ => format!("p: {test}; Holm over the {others} figures that do not gate · {gates}"),
     }
 }
 

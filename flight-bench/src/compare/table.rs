@@ -4,6 +4,9 @@ use flight_stats::Verdict;
 
 use super::Row;
 
+/// Columns up to which cells stand two apart.
+const COLUMNS: usize = 100;
+
 /// Cells of a row, the first and the last from the left, the others from the right.
 type Cells = [String; 8];
 
@@ -14,6 +17,9 @@ pub(crate) fn text(rows: &[Row]) -> String {
         cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..header().len()).map(width).collect();
+    let gaps = header().len() - 1;
+    let fits = widths.iter().sum::<usize>() + 2 * gaps <= COLUMNS;
+    let gap = if fits { "  " } else { " " };
     let line = |row: &Cells| {
         let last = row.len() - 1;
         let cell = |(column, text): (usize, &String)| match column {
@@ -21,7 +27,7 @@ pub(crate) fn text(rows: &[Row]) -> String {
             _ if column == last => text.clone(),
             _ => format!("{text:>0$}", widths[column]),
         };
-        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ");
+        let line = row.iter().enumerate().map(cell).collect::<Vec<_>>().join(gap);
         format!("{}\n", line.trim_end())
     };
     cells.iter().map(line).collect()

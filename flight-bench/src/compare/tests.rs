@@ -56,12 +56,22 @@ fn a_comparison_says_what_it_does_not_control() {
         "A  main (main-id), 5 repeats\nB  pr (pr-id), 5 repeats\n\n",
         "not interleaved: drift not controlled",
         "same: within 5 %, or 10 % of p99",
-        "corrected (Holm) · the first row decides the exit code",
+        "figures that do not gate · the first row decides the exit code",
         "pass  errors > 0: 0\n",
         "regressed",
     ] {
         assert!(text.contains(want), "{want:?} is missing in\n{text}");
     }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn the_rows_of_quick_fit_100_columns_and_gate_together() {
+    let quick = || ("quick".to_owned(), crate::report::tests::six_rows());
+    let comparison = Comparison::of(&quick(), &quick(), &Judging::default(), &[]);
+    let text = comparison.expect("comparable runs").text();
+    assert!(text.contains("put.write_wait.p99@tls-rsa"), "{text}");
+    assert!(text.contains("6 throughputs decide the exit code"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 
