@@ -2,7 +2,7 @@
 
 use crate::cli::Format;
 use crate::compare::{self, Comparison};
-use crate::config::{Checks, Config};
+use crate::config::{Checks, Config, Output};
 use crate::exit::{Exit, Stop};
 use crate::progress::say;
 use crate::report::{self, Results};
@@ -59,12 +59,14 @@ pub(crate) fn judge(
 /// # Errors
 ///
 /// Stdout is gone.
-pub(crate) fn tell(comparison: &Comparison, format: Format) -> anyhow::Result<()> {
+pub(crate) fn tell(comparison: &Comparison, output: &Output) -> anyhow::Result<()> {
     let text = comparison.text();
-    if format == Format::Text {
+    if output.format == Format::Text {
         return report::print(&format!("\n{text}"));
     }
-    say(text.trim_end());
+    if !output.quiet {
+        say(text.trim_end());
+    }
     Ok(())
 }
 

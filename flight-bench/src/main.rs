@@ -79,7 +79,7 @@ fn start() -> Result<Exit, Stop> {
     }
     report::publish(&results, &config.output)?;
     if let Some(comparison) = comparison {
-        gate::tell(&comparison, config.output.format)?;
+        gate::tell(&comparison, &config.output)?;
     }
     Ok(results.outcome.exit)
 }

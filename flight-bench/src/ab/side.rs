@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use tokio::process::Command;
 
-use crate::cli::{self, AbSidesArgs, Format, Progress};
+use crate::cli::{self, AbSidesArgs, Progress};
 use crate::config::{Config, Work};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
@@ -49,6 +49,8 @@ pub(super) fn both(
     check_command(command)?;
     let base = words(args.a, args.a_bin, args.a_target);
     let other = if equal { base.clone() } else { words(args.b, args.b_bin, args.b_target) };
+    check_words(&base)?;
+    check_words(&other)?;
     if !equal && base == other {
         return Err(Stop::usage(
             "both sides are the same; tell them apart with --a and --b, --a-bin and --b-bin or \
@@ -90,11 +92,31 @@ fn check_command(command: &[OsString]) -> Result<(), Stop> {
             ));
         }
     }
-    let repeats = words.iter().any(|word| *word == "--repeats" || word.starts_with("--repeats="));
-    match repeats {
-        true => Err(Stop::usage("a run of ab is one repeat; give --pairs in place of --repeats")),
-        false => Ok(()),
+    check_words(command)
+}
+
+/// Options of a single run that mean something else here, or nothing. Set in the environment they
+/// are for other commands, and are passed over.
+fn check_words(words: &[OsString]) -> Result<(), Stop> {
+    for word in words {
+        let word = word.to_string_lossy();
+        let name = word.split('=').next().unwrap_or_default();
+        let refused = match name {
+            "--repeats" => "a run of ab is one repeat; give --pairs in place of --repeats".into(),
+            "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff" => {
+                format!("ab judges both sides together; leave {name} out of the command")
+            }
+            "--format" | "--out" => {
+                format!("{name} is an option of ab; write it before the command")
+            }
+            short if short.starts_with("-o") => {
+                "-o is an option of ab; write it before the command".into()
+            }
+            _ => continue,
+        };
+        return Err(Stop::usage(refused));
     }
+    Ok(())
 }
 
 impl Side {
@@ -111,16 +133,6 @@ impl Side {
             refused(first.trim_start_matches("error: ").to_owned())
         })?;
         let mut config = Config::from_cli(cli).map_err(|stop| refused(stop.to_string()))?;
-        if config.output.format != Format::Text || !config.output.files.is_empty() {
-            return Err(refused(
-                "--format and --out are options of ab; write them before the \
-                                command"
-                    .to_owned(),
-            ));
-        }
-        if !config.checks.thresholds.is_empty() || config.checks.baseline.is_some() {
-            return Err(refused("ab judges by its own; leave --fail-if and --baseline out".into()));
-        }
         config.load.repeats = 1;
         config.output.progress = Progress::None;
         config.output.keep = None;

@@ -106,8 +106,13 @@ fn sides_that_mean_nothing_are_refused() {
     check(&["--aa", "--pairs", "1", "get"], "--pairs 1 is outside 2 to");
     check(&["--b", "--streams 0", "get"], "side B: --streams 0 is outside 1 to 10000");
     check(&["--b", "--sideways", "get"], "side B: unexpected argument '--sideways' found");
-    check(&["--aa", "get", "--format", "json"], "--format and --out are options of ab");
-    check(&["--aa", "get", "--baseline", "main"], "leave --fail-if and --baseline out");
+    check(
+        &["--aa", "get", "--format", "json"],
+        "--format is an option of ab; write it before the command",
+    );
+    check(&["--aa", "get", "-ojson"], "-o is an option of ab");
+    check(&["--aa", "get", "--baseline", "main"], "leave --baseline out of the command");
+    check(&["--b", "--repeats=2", "get"], "give --pairs in place of --repeats");
     check(&["--aa", "--out", "/none/x.json", "get"], "--out /none/x.json: there is no folder");
     check(&["--aa", "--out", "x.txt", "get"], "--out x.txt: ab writes documents alone");
 }
