@@ -69,7 +69,8 @@ fn notes(results: &AbResults) -> Vec<String> {
     let open = results.rows.iter().filter(|row| row.verdict == Verdict::Inconclusive);
     let further = open.filter_map(|row| {
         let pairs = row.pairs_further?;
-        Some(format!("{} would be settled by ≈ {pairs} more pairs", row.figure))
+        let pairs = if pairs == 1 { "1 more pair".into() } else { format!("{pairs} more pairs") };
+        Some(format!("{} would be settled by ≈ {pairs}", row.figure))
     });
     notes.extend(further);
     notes
