@@ -1,6 +1,7 @@
 //! The commands about runs that were kept.
 
-use crate::cli::{BaselineArgs, BaselineCommand, Progress, ReportArgs, RunsArgs};
+use crate::cli::{BaselineArgs, BaselineCommand, CompareArgs, Progress, ReportArgs, RunsArgs};
+use crate::compare;
 use crate::config::{Output, files_of};
 use crate::exit::{Exit, Stop};
 use crate::report;
@@ -26,6 +27,16 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
         report::read(&text).map_err(|error| Stop::usage(format!("run {}: {error:#}", args.run)))?;
     report::publish_kept(&results, &output)?;
     Ok(Exit::Done)
+}
+
+/// Compares runs.
+///
+/// # Errors
+///
+/// There is no such run, or the runs cannot be compared.
+pub(crate) fn compare(args: CompareArgs) -> Result<Exit, Stop> {
+    let saved = Saved::new(args.runs.runs_dir.as_deref());
+    compare::compare(args, saved.as_ref())
 }
 
 /// Keeps, lists and removes baselines.

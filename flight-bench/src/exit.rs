@@ -13,6 +13,10 @@ pub(crate) enum Exit {
     Failed = 1,
     /// Wrong flags. clap uses the same number.
     Usage = 2,
+    /// A threshold failed, or a comparison says that a gating figure regressed.
+    Regressed = 3,
+    /// With `--strict`: the figures stand, but do not settle what was asked of them.
+    Unsettled = 4,
     /// Nothing answered at the target, from the start on.
     Unreachable = 5,
     /// Ctrl-C; what was measured so far is printed.
@@ -26,7 +30,14 @@ impl Exit {
 
     /// The end that a code stands for; one of a later version is a failure.
     pub(crate) fn from_code(code: u8) -> Self {
-        let all = [Self::Done, Self::Usage, Self::Unreachable, Self::Interrupted];
+        let all = [
+            Self::Done,
+            Self::Usage,
+            Self::Regressed,
+            Self::Unsettled,
+            Self::Unreachable,
+            Self::Interrupted,
+        ];
         all.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::Failed)
     }
 }
@@ -47,6 +58,10 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn failed(reason: impl Into<anyhow::Error>) -> Self {
         Self { exit: Exit::Failed, reason: reason.into() }
+    }
+
+    pub(crate) fn with_exit(exit: Exit, reason: anyhow::Error) -> Self {
+        Self { exit, reason }
     }
 
     pub(crate) fn usage(sentence: impl Into<String>) -> Self {

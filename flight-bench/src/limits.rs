@@ -8,6 +8,8 @@ pub(crate) const STREAMS_MAX: usize = 10_000;
 pub(crate) const THREADS_MAX: usize = 1_024;
 /// Repeats of one run, and rounds of `quick`.
 pub(crate) const REPEATS_MAX: usize = 1_000;
+/// Pairs of `ab`.
+pub(crate) const PAIRS_MAX: usize = 1_000;
 /// The longest window, warm-up or timeout.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The shortest window: below it, a window holds a handful of batches.

@@ -5,11 +5,15 @@
 //! recorded becomes figures and reports (`stats`, `report`). Sockets, TLS and messages are the
 //! libraries'.
 
+mod ab;
 mod again;
 mod cli;
+mod compare;
 mod config;
 mod doctor;
 mod exit;
+mod figure;
+mod gate;
 mod ladder;
 mod limits;
 mod load;
@@ -22,6 +26,7 @@ mod run;
 mod saved;
 mod selftest;
 mod target;
+mod threshold;
 mod workload;
 
 use std::process::ExitCode;
@@ -63,6 +68,8 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::Selftest) => return selftest::run(),
         Some(Command::Completions(args)) => return pages::completions(&args),
         Some(Command::Man) => return pages::man(),
+        Some(Command::Compare(args)) => return again::compare(args),
+        Some(Command::Ab(args)) => return in_turn(&ab::AbConfig::from_args(args)?),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
@@ -71,7 +78,9 @@ fn start() -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     }
     report::check_files(&config.output)?;
-    let results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
+    let base = gate::base_of(&config)?;
+    let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
+    let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
     let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));
     if config.output.progress == cli::Progress::Json {
@@ -82,6 +91,9 @@ fn start() -> Result<Exit, Stop> {
         tell(&config.output, &results, not_kept);
     }
     report::publish(&results, &config.output)?;
+    if let Some(comparison) = comparison {
+        gate::tell(&comparison, &config.output)?;
+    }
     Ok(results.outcome.exit)
 }
 
@@ -110,6 +122,15 @@ fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
     }
     report::publish_as(&config.output, |format, reason| results.render(format, reason))?;
     Ok(results.outcome.exit)
+}
+
+fn in_turn(config: &ab::AbConfig) -> Result<Exit, Stop> {
+    let results = on_this_thread(async |interrupt| ab::run(config, interrupt).await)?;
+    if let Some(error) = &results.outcome().error {
+        say(&format!("flight-bench: {error}"));
+    }
+    config.publish(&results)?;
+    Ok(results.outcome().exit)
 }
 
 /// Runs `work` on this thread. Streams are measured on threads of their own; this one plans, waits

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::pace::PaceArgs;
 use super::source::Source;
-use super::{Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, units};
+use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExchangeArgs {
@@ -21,6 +21,9 @@ pub(crate) struct ExchangeArgs {
 
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

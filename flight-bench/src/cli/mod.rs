@@ -3,6 +3,9 @@
 //! Parsing only validates single values. What goes together is decided in `config`. Every option
 //! can also be set by an environment variable, `FLIGHT_BENCH_` and its name in capitals.
 
+mod ab;
+mod check;
+mod compare;
 mod doctor;
 mod exchange;
 mod file;
@@ -24,6 +27,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use ab::{AbArgs, AbFormat, AbSidesArgs};
+pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
+pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
@@ -41,7 +47,8 @@ pub(crate) use unary::{Call, UnaryArgs};
 /// What stands below the options in every help page.
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error of the server, a mismatch, or a server that died; 2 wrong use;
-5 nothing answers at the target; 130 interrupted (what was measured is printed).
+3 a threshold failed or a comparison found a regression; 4 the result does not settle what was
+asked (--strict); 5 nothing answers at the target; 130 interrupted (what was measured is printed).
 
 Every option can be set in the environment: --message-bytes as FLIGHT_BENCH_MESSAGE_BYTES.
 Proxy variables (http_proxy, https_proxy) are not followed: a proxy would be measured too.";
@@ -135,6 +142,21 @@ pub(crate) enum Command {
     /// Every run is kept on this machine. 'flight-bench report' tells the last one.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
+
+    /// Compares kept runs: what differs, and how sure that is.
+    ///
+    /// The first is the base. Repeats are compared by ranks, so that each side needs 4 of them. What
+    /// the machine did between the runs is not controlled: 'flight-bench ab' measures both in turn.
+    #[command(after_help = EXIT_CODES)]
+    Compare(CompareArgs),
+
+    /// Measures two sides in turn: two servers, builds, sets of options, or commands.
+    ///
+    /// Such as 'flight-bench ab --b "--streams 4" get --duration 1s'. Pair by pair, each side is
+    /// measured once, with servers and connections of its own, and each is first in turn (ABBA). What
+    /// the machine does meanwhile hits both alike.
+    #[command(after_help = EXIT_CODES)]
+    Ab(AbArgs),
 
     /// Keeps runs under a name, to compare others with.
     Baseline(BaselineArgs),
@@ -296,6 +318,8 @@ mod tests {
             Some(
                 Command::Doctor(_) | Command::Selftest | Command::Completions(_) | Command::Man,
             ) => ("tool", None),
+            Some(Command::Compare(_)) => ("compare", None),
+            Some(Command::Ab(_)) => ("ab", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

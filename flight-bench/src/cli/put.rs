@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::source::Source;
-use super::{Http2Args, LoadArgs, OutputArgs, PaceArgs, TargetArgs, TlsArgs, Verify, units};
+use super::{
+    CheckArgs, Http2Args, LoadArgs, OutputArgs, PaceArgs, TargetArgs, TlsArgs, Verify, units,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct PutArgs {
@@ -20,6 +22,9 @@ pub(crate) struct PutArgs {
 
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

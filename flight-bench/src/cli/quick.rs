@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{OutputArgs, TargetArgs, TlsArgs, units};
+use super::{FailIfArgs, OutputArgs, TargetArgs, TlsArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
@@ -17,6 +17,9 @@ pub(crate) struct QuickArgs {
 
     #[command(flatten)]
     pub(crate) load: QuickLoadArgs,
+
+    #[command(flatten)]
+    pub(crate) check: FailIfArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::pace::PaceArgs;
-use super::{LoadArgs, OutputArgs, TargetArgs, TlsArgs};
+use super::{CheckArgs, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct TlsSubjectArgs {
@@ -30,6 +30,9 @@ pub(crate) struct TlsSubjectArgs {
 
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::pace::PaceArgs;
 use super::source::Source;
-use super::{Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
+use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct UnaryArgs {
@@ -26,6 +26,9 @@ pub(crate) struct UnaryArgs {
 
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use flight_stats::Band;
+
 use crate::limits;
 
 /// Bytes: `4MiB`, `10kB`, `65536`.
@@ -59,6 +61,13 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
         _ => return Err(format!("'{text}' is not a number; write 4096, 10k or 1M")),
     };
     number.checked_mul(factor).ok_or_else(|| format!("'{text}' is more than 2^64"))
+}
+
+/// Differences that count as none: `3%`, `0.5%`.
+pub(crate) fn band(text: &str) -> Result<Band, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = number.ok_or_else(|| format!("'{text}' is no percentage; write 3% or 0.5%"))?;
+    Band::new(percent / 100.0).map_err(|_| format!("'{text}' is outside 0% to 100%; write 3%"))
 }
 
 fn split(text: &str) -> Result<(u64, &str), String> {
@@ -131,6 +140,19 @@ mod tests {
         check("1M", Ok(1_000_000));
         check("7", Ok(7));
         check("7KiB", Err("'7KiB' is not a number; write 4096, 10k or 1M"));
+    }
+
+    #[test]
+    fn bands_are_percentages() {
+        let check = |text: &str, want: Result<f64, &str>| match (band(text), want) {
+            (Ok(got), Ok(want)) => assert!((got.bounds().1 - want).abs() < 1e-12),
+            (Err(got), Err(want)) => assert!(got.contains(want), "{got}"),
+            (got, want) => panic!("{text}: {got:?}, not {want:?}"),
+        };
+        check("3%", Ok(1.03));
+        check("0.5 %", Ok(1.005));
+        check("0.03", Err("'0.03' is no percentage; write 3% or 0.5%"));
+        check("-3%", Err("'-3%' is outside 0% to 100%; write 3%"));
     }
 
     fn check_bytes(text: &str, want: &str) {

@@ -5,10 +5,13 @@ use flight_wire::limits::{
 };
 
 use super::shared::{optional, within};
-use super::{AskedPace, Config, ExchangeWork, LinkConfig, Load, Output, PutData, Target, Work};
+use super::{
+    AskedPace, Checks, Config, ExchangeWork, LinkConfig, Load, Output, PutData, Target, Work,
+};
 use crate::cli::{ExchangeArgs, Format, Source};
 use crate::exit::Stop;
 use crate::limits;
+use crate::report::Workload;
 
 impl Config {
     pub(super) fn exchange(args: ExchangeArgs) -> Result<Self, Stop> {
@@ -40,12 +43,14 @@ impl Config {
             message_bytes,
         };
         let max = RECEIVE_MESSAGE_BYTES_MAX as u64;
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Exchange(exchange),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Exchange, &load, &args.output.runs)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })

@@ -2,6 +2,7 @@
 //!
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
+mod check;
 mod exchange;
 mod ladder;
 mod shared;
@@ -22,7 +23,9 @@ use crate::cli::{
 };
 use crate::exit::Stop;
 use crate::limits;
+use crate::report::Workload;
 use crate::saved::Saved;
+pub(crate) use check::{Baseline, Checks, Judging};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::files_of;
 use shared::{optional, window, within};
@@ -38,6 +41,7 @@ pub(crate) struct Config {
     pub(crate) load: Load,
     /// Of an open loop.
     pub(crate) pace: Option<AskedPace>,
+    pub(crate) checks: Checks,
     pub(crate) output: Output,
 }
 
@@ -209,7 +213,9 @@ impl Config {
                 | Command::Doctor(_)
                 | Command::Selftest
                 | Command::Completions(_)
-                | Command::Man,
+                | Command::Man
+                | Command::Compare(_)
+                | Command::Ab(_),
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }
@@ -252,6 +258,7 @@ impl Config {
             link: LinkConfig::new(&args.target, None, RECEIVE_MESSAGE_BYTES_MAX as u64)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
+            checks: Checks::quick(args.check, &load)?,
             load,
             pace: None,
             output: Output::new(args.output)?,
@@ -276,12 +283,14 @@ impl Config {
             verify: work.verify,
             sources: work.source,
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Get(get),
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Get, &load, &args.output.runs)?,
+            load,
             pace: None,
             output: Output::new(args.output)?,
         })
@@ -331,6 +340,7 @@ impl Config {
             message_bytes: message_bytes as usize,
             verify: work.verify,
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Put(put),
             link: LinkConfig::new(
@@ -340,7 +350,8 @@ impl Config {
             )?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Put, &load, &args.output.runs)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })

@@ -84,6 +84,32 @@ fn outputs_name_their_form() {
     check("quick --format arrow", "--format arrow has one measurement and quick makes several");
 }
 
+#[test]
+fn a_threshold_that_cannot_be_judged_is_refused_before_the_run() {
+    let check = |words: &str, expr: &str, want: &str| {
+        let words = format!("flight-bench {words} --fail-if");
+        let words = words.split_whitespace().chain([expr]).map(OsString::from);
+        let got = Config::from_cli(cli::from(words).expect("clap takes the line"));
+        let got = got.map_or_else(|stop| stop.to_string(), |_| "accepted".to_owned());
+        assert!(got.contains(want), "{expr}: {got}");
+    };
+    check("get", "get.bytes_per_s < 1GB/s", "accepted");
+    check("get", "connect.p50 > 1s", "accepted");
+    check("get", "put.ack.p99 > 5ms", "put.ack.p99 is not measured by get; 'errors' and");
+    check("put --repeats 1", "put.ack.p99 > 5ms", "--repeats 1 does not have; give 3 or more");
+    check("put --repeats 1", "errors > 0", "accepted");
+    check("get", "get.bytes_per_s vs base < -3%", "no base to compare with; name one with");
+    check("get --baseline main", "get.bytes_per_s vs base < -3%", "accepted");
+    check("quick", "get.bytes_per_s@tls-ec < 1MB/s", "accepted");
+    check("quick", "get.bytes_per_s vs base < -3%", "quick has no --baseline");
+}
+
+#[test]
+fn a_comparison_needs_four_repeats() {
+    check("get --baseline main --repeats 3", "--repeats 3 are too few; give 4 or more");
+    check("get --baseline main", "accepted");
+}
+
 fn config(line: &str) -> Result<Config, Stop> {
     let words = std::iter::once("flight-bench").chain(line.split_whitespace());
     Config::from_cli(cli::from(words.map(OsString::from)).expect("clap takes the line"))

@@ -2,9 +2,12 @@
 
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
-use super::{AskedPace, Config, LinkConfig, Load, Output, Target, TlsWork, UnaryWork, Work};
+use super::{
+    AskedPace, Checks, Config, LinkConfig, Load, Output, Target, TlsWork, UnaryWork, Work,
+};
 use crate::cli::{Call, Format, KeyKind, PaceArgs, Source, TlsSubjectArgs, UnaryArgs};
 use crate::exit::Stop;
+use crate::report::Workload;
 
 impl AskedPace {
     pub(super) fn of(args: &PaceArgs) -> Option<Self> {
@@ -26,12 +29,14 @@ impl Config {
         }
         let max = RECEIVE_MESSAGE_BYTES_MAX as u64;
         let link = LinkConfig::new(&args.target, None, max)?;
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Tls(TlsWork { resume: args.resume, key: args.key.unwrap_or(KeyKind::Ec) }),
             link: LinkConfig { reset_on_close: true, ..link },
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Tls, &load, &args.output.runs)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })
@@ -69,12 +74,14 @@ impl Config {
             action: work.action.unwrap_or_else(|| "ping".to_owned()),
             body: work.body.unwrap_or_default(),
         };
+        let load = Load::from_args(&args.load)?;
         Ok(Self {
             work: Work::Unary(unary),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            load: Load::from_args(&args.load)?,
+            checks: Checks::new(args.check, Workload::Unary, &load, &args.output.runs)?,
+            load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })

@@ -81,6 +81,11 @@ impl Metric {
         }
     }
 
+    /// The first part of its id: what it is a latency of.
+    pub(crate) fn of(self) -> &'static str {
+        self.id().split_once('.').map_or(self.id(), |(of, _)| of)
+    }
+
     /// From where to where it runs.
     pub(crate) fn meaning(self) -> &'static str {
         match self {

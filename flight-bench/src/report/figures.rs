@@ -1,7 +1,7 @@
 //! Numbers as people read them: three digits that matter, and the unit.
 
 /// A length of time: `412 ns`, `41.2 µs`, `1.31 ms`, `2.50 s`.
-pub(super) fn nanos(value: f64) -> String {
+pub(crate) fn nanos(value: f64) -> String {
     let (value, unit) = match value {
         v if v < 999.5 => (v, "ns"),
         v if v < 999_500.0 => (v / 1e3, "µs"),
@@ -12,7 +12,7 @@ pub(super) fn nanos(value: f64) -> String {
 }
 
 /// A rate or an amount: `0`, `9.52`, `640`, `17640`, `72.3M`.
-pub(super) fn amount(value: f64) -> String {
+pub(crate) fn amount(value: f64) -> String {
     match value {
         v if v < 99_999.5 => digits(v),
         v if v < 999_500.0 => format!("{}k", digits(v / 1e3)),
@@ -22,17 +22,17 @@ pub(super) fn amount(value: f64) -> String {
 }
 
 /// A number of things: exact while it is short.
-pub(super) fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     if value < 100_000 { value.to_string() } else { amount(value as f64) }
 }
 
 /// Bytes a second in millions.
-pub(super) fn megabytes(bytes_per_s: f64) -> String {
+pub(crate) fn megabytes(bytes_per_s: f64) -> String {
     amount(bytes_per_s / 1e6)
 }
 
 /// A value that may be absent.
-pub(super) fn or_dash(value: Option<String>) -> String {
+pub(crate) fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "–".to_owned())
 }
 

@@ -53,6 +53,7 @@ pub(super) fn document(results: &Results) -> Value {
         "summary": results.summary(),
         "verify": results.verify,
         "warnings": results.warnings,
+        "thresholds": results.thresholds,
     })
 }
 
@@ -180,6 +181,13 @@ mod tests {
         check(&single(Workload::Get));
         check(&single(Workload::Put));
         check(&six_rows());
+        let mut gated = single(Workload::Get);
+        let thresholds = ["get.bytes_per_s < 1GB/s", "put.ack.p99 > 5ms"];
+        let thresholds = thresholds.map(|expr| expr.parse().expect("an expression"));
+        gated.thresholds = crate::threshold::judge(&thresholds, &gated, None);
+        let document = check(&gated);
+        assert_eq!(document["thresholds"][0]["pass"], false);
+        assert_eq!(document["thresholds"][1]["value"], Value::Null);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod arrow;
 mod cost;
 mod csv;
 mod facts;
-mod figures;
+pub(crate) mod figures;
 #[cfg(test)]
 mod golden_tests;
 mod html;
@@ -19,6 +19,7 @@ mod read;
 mod results;
 mod tables;
 mod text;
+mod threshold;
 mod warnings;
 
 use std::io::Write;
@@ -37,7 +38,7 @@ pub(crate) use read::read;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
-    Measured, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
+    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
 pub(crate) use text::{Reason, wrapped};
 pub(crate) use warnings::findings;

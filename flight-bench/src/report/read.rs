@@ -27,6 +27,7 @@ use crate::record::{
     Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
 };
 use crate::target::TlsSide;
+use crate::threshold::ThresholdRecord;
 
 /// Reads what [`json::render`] wrote.
 ///
@@ -58,6 +59,9 @@ struct Document {
     repeats: Vec<RepeatPart>,
     verify: Option<VerifyRecord>,
     warnings: Vec<String>,
+    /// Documents of earlier versions have none.
+    #[serde(default)]
+    thresholds: Vec<ThresholdRecord>,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +162,7 @@ impl Document {
             variants: variants.into_iter().map(|(_, variant)| variant).collect(),
             verify: self.verify,
             warnings: self.warnings,
+            thresholds: self.thresholds,
             outcome: Outcome {
                 exit: Exit::from_code(self.exit),
                 error: self.error,
@@ -283,6 +288,12 @@ mod tests {
         let tally = &mut errors.variants[0].measured[0].repeat.recording.errors;
         tally.add(crate::record::Failure::new("NOT_FOUND", "no such ticket"));
         check(&errors);
+        let mut gated = single(Workload::Get);
+        let thresholds = ["get.bytes_per_s < 1GB/s", "put.ack.p99 > 5ms", "errors > 0"];
+        let thresholds = thresholds.map(|expr| expr.parse().expect("an expression"));
+        gated.thresholds = crate::threshold::judge(&thresholds, &gated, None);
+        gated.outcome.exit = Exit::Regressed;
+        check(&gated);
     }
 
     #[test]

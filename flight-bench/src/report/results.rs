@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::TlsSide;
+use crate::threshold::ThresholdRecord;
 use flight_stats as stats;
 
 /// Everything that reports are made of.
@@ -26,6 +27,7 @@ pub(crate) struct Results {
     pub(crate) variants: Vec<Variant>,
     pub(crate) verify: Option<VerifyRecord>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) thresholds: Vec<ThresholdRecord>,
     pub(crate) outcome: Outcome,
 }
 
@@ -170,6 +172,9 @@ impl From<Extent> for ExtentRecord {
 }
 
 impl Workload {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -181,9 +186,7 @@ impl Workload {
     }
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange]
-            .into_iter()
-            .find(|workload| workload.name() == name)
+        Self::ALL.into_iter().find(|workload| workload.name() == name)
     }
 
     /// As the Flight specification writes the call, where there is one.

@@ -98,6 +98,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
         variants: rows.iter().map(|row| filled(*row)).collect(),
         verify: None,
         warnings: Vec::new(),
+        thresholds: Vec::new(),
         outcome: Outcome { exit: Exit::Done, error: None, complete: true },
     }
 }

@@ -9,6 +9,7 @@ use super::cost::{bottleneck, sides};
 use super::facts::moved;
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
+use super::threshold;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use flight_stats::median;
@@ -378,6 +379,7 @@ pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
             wrapped(out, "! ", "  ", warning);
         }
     }
+    threshold::lines(out, &results.thresholds);
     let Some(error) = &results.outcome.error else { return };
     let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
     match reason {

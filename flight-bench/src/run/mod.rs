@@ -16,6 +16,7 @@ use crate::load::{self, Interrupt, Job};
 use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
 use crate::report::{self, Measured, Outcome, Results, Variant, Workload};
+pub(crate) use record::run_record;
 use stage::Stage;
 
 /// Runs what `config` says; the results tell how it ended.

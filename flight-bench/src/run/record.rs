@@ -22,6 +22,7 @@ pub(super) fn of(config: &Config) -> Results {
         variants: Vec::new(),
         verify: None,
         warnings: warnings(config),
+        thresholds: Vec::new(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     }
 }
@@ -40,7 +41,8 @@ fn run_id(started: SystemTime, pid: u32) -> String {
     )
 }
 
-fn run_record(config: &Config) -> RunRecord {
+/// The configuration, as far as it is known before the run.
+pub(crate) fn run_record(config: &Config) -> RunRecord {
     let load = &config.load;
     let mut record = RunRecord {
         command: "quick".into(),

@@ -7,6 +7,7 @@ mod failures;
 mod figures;
 mod foreign;
 mod forms;
+mod judged;
 mod ladder;
 mod real;
 mod secure;

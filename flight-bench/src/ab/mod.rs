@@ -1,0 +1,232 @@
+//! `ab`: two sides measured in turn, pair by pair, so that what the machine does hits both alike.
+//!
+//! A side is a run of one repeat with a server of its own, or any command whose time is taken. The
+//! order within a pair alternates (ABBA): a drift over the series cancels out.
+
+mod report;
+mod side;
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use flight_stats::Band;
+
+use crate::cli::{AbArgs, AbFormat, Format, Progress};
+use crate::compare::{Row, corrected, exit_of};
+use crate::config::{Output, files_of};
+use crate::exit::{Exit, Stop};
+use crate::figure::Figure;
+use crate::limits::PAIRS_MAX;
+use crate::load::Interrupt;
+use crate::progress::say;
+use crate::report::{Outcome, RunRecord, check_files, publish_as};
+use crate::run::order_of;
+use side::{Measurement, Side};
+
+/// An interleaved comparison as it will be done.
+pub(crate) struct AbConfig {
+    sides: [Side; 2],
+    pairs: usize,
+    equivalence: Band,
+    /// Both sides are the same.
+    equal: bool,
+    strict: bool,
+    output: Output,
+}
+
+/// What the pairs said.
+pub(crate) struct AbResults {
+    started: SystemTime,
+    labels: [String; 2],
+    records: [Option<RunRecord>; 2],
+    asked: usize,
+    equal: bool,
+    /// By figure, in the order of the table: the values of both sides, pair by pair.
+    series: Vec<Series>,
+    /// Pairs that were measured whole.
+    pairs: usize,
+    rows: Vec<Row>,
+    /// Figures that a run had and another had not.
+    left_out: Vec<String>,
+    warnings: Vec<String>,
+    outcome: Outcome,
+}
+
+/// The values of a figure in every pair.
+pub(crate) struct Series {
+    figure: Figure,
+    sides: [Vec<f64>; 2],
+}
+
+impl AbConfig {
+    /// # Errors
+    ///
+    /// Sides that mean nothing, or options that do not go together: exit code 2.
+    pub(crate) fn from_args(args: AbArgs) -> Result<Self, Stop> {
+        let (design, output) = (args.design, args.output);
+        let pairs = usize::try_from(design.pairs).unwrap_or(usize::MAX);
+        if !(2..=PAIRS_MAX).contains(&pairs) {
+            return Err(Stop::usage(format!(
+                "--pairs {} is outside 2 to {PAIRS_MAX}; 10 settle most questions",
+                design.pairs
+            )));
+        }
+        let files = files_of(output.out)?;
+        if let Some((path, _)) = files.iter().find(|(_, format)| *format != Format::Json) {
+            return Err(Stop::usage(format!(
+                "--out {}: ab writes documents alone; end the name with .json",
+                path.display()
+            )));
+        }
+        let format = match output.format {
+            AbFormat::Text => Format::Text,
+            AbFormat::Json => Format::Json,
+        };
+        let (progress, quiet) = (Progress::None, output.quiet);
+        let output = Output { format, files, progress, quiet, dry_run: false, keep: None };
+        check_files(&output)?;
+        Ok(Self {
+            sides: side::both(args.sides, &args.command, design.aa)?,
+            pairs,
+            equivalence: design.equivalence,
+            equal: design.aa,
+            strict: design.strict,
+            output,
+        })
+    }
+
+    /// Prints what was found and writes the files that were asked for.
+    ///
+    /// # Errors
+    ///
+    /// Stdout is gone or a file cannot be written.
+    pub(crate) fn publish(&self, results: &AbResults) -> anyhow::Result<()> {
+        publish_as(&self.output, |format, _| match format {
+            Format::Text => report::text(results),
+            _ => report::document(results),
+        })
+    }
+}
+
+impl AbResults {
+    pub(crate) fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// Measures all pairs; the results tell how it ended.
+pub(crate) async fn run(config: &AbConfig, interrupt: &Interrupt) -> AbResults {
+    let mut results = AbResults {
+        started: SystemTime::now(),
+        labels: [0, 1].map(|side| config.sides[side].label()),
+        records: [0, 1].map(|side| config.sides[side].record()),
+        asked: config.pairs,
+        equal: config.equal,
+        series: Vec::new(),
+        pairs: 0,
+        rows: Vec::new(),
+        left_out: Vec::new(),
+        warnings: Vec::new(),
+        outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
+    };
+    let ended = pairs(config, &mut results, interrupt).await;
+    let judged = results.judge(config.equivalence);
+    let complete = ended.is_ok();
+    results.outcome = match ended.and(judged) {
+        Ok(()) => {
+            let exit = exit_of(&results.rows, config.strict);
+            let exit = if config.equal && exit == Exit::Regressed { Exit::Done } else { exit };
+            Outcome { exit, error: None, complete }
+        }
+        Err(stop) => Outcome { exit: stop.exit, error: Some(stop.to_string()), complete },
+    };
+    results
+}
+
+async fn pairs(
+    config: &AbConfig,
+    results: &mut AbResults,
+    interrupt: &Interrupt,
+) -> Result<(), Stop> {
+    for pair in 0..config.pairs {
+        let mut measured: [Option<Measurement>; 2] = [None, None];
+        for index in order_of(pair, 2) {
+            let measurement = config.sides[index].measure(interrupt).await.map_err(|stop| {
+                stop.because(format!("pair {}, side {}", pair + 1, LETTERS[index]))
+            })?;
+            measured[index] = Some(measurement);
+        }
+        let [Some(base), Some(value)] = measured else { continue };
+        if !config.output.quiet {
+            say(&report::progress(pair, config.pairs, &base, &value));
+        }
+        results.add(&base, &value);
+    }
+    Ok(())
+}
+
+const LETTERS: [char; 2] = ['A', 'B'];
+
+impl AbResults {
+    /// Adds a pair. A figure that a run lacks is left out for good: the other runs would be chosen.
+    fn add(&mut self, base: &Measurement, value: &Measurement) {
+        for warning in base.warnings.iter().chain(&value.warnings) {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
+        if self.pairs == 0 {
+            let series = |(figure, _): &(Figure, f64)| Series {
+                figure: figure.clone(),
+                sides: [Vec::new(), Vec::new()],
+            };
+            self.series = base.values.iter().map(series).collect();
+        }
+        let of = |side: &Measurement| -> BTreeMap<String, f64> {
+            side.values.iter().map(|(figure, value)| (figure.to_string(), *value)).collect()
+        };
+        let (base, value) = (of(base), of(value));
+        self.series.retain_mut(|series| {
+            let name = series.figure.to_string();
+            let (Some(base), Some(value)) = (base.get(&name), value.get(&name)) else {
+                self.left_out.push(name);
+                return false;
+            };
+            series.sides[0].push(*base);
+            series.sides[1].push(*value);
+            true
+        });
+        self.pairs += 1;
+    }
+
+    fn judge(&mut self, equivalence: Band) -> Result<(), Stop> {
+        if self.pairs < 2 {
+            return Ok(());
+        }
+        let mut rows = Vec::new();
+        for series in &self.series {
+            let [base, value] = &series.sides;
+            match Row::paired(&series.figure, value, base, equivalence) {
+                Ok(row) => rows.push(row),
+                Err(error) if series.figure.gates() => {
+                    let sentence = format!("{} cannot be compared: {error}", series.figure);
+                    return Err(Stop::failed(anyhow::Error::msg(sentence)));
+                }
+                // A latency of zero is below the clock: there is nothing to compare.
+                Err(_) => {}
+            }
+        }
+        self.rows = corrected(rows);
+        Ok(())
+    }
+
+    /// How far equal sides were apart, at 95 %: the floor below which this machine shows nothing.
+    fn noise_floor(&self) -> Option<f64> {
+        let gate = self.rows.iter().find(|row| row.gates)?;
+        let (lo, hi) = gate.ratio.interval?;
+        Some(hi.max(1.0 / lo) - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

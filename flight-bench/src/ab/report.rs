@@ -1,0 +1,119 @@
+//! An interleaved comparison in the forms in which it is told.
+
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::side::Measurement;
+use super::{AbResults, Series};
+use crate::compare::{correction, json_row, percent_more, table_text};
+use flight_stats::Verdict;
+
+const SCHEMA: &str = "flight-bench.ab/1";
+
+/// The line of a pair that is done.
+pub(super) fn progress(
+    pair: usize,
+    pairs: usize,
+    base: &Measurement,
+    value: &Measurement,
+) -> String {
+    let told = match (base.values.first(), value.values.first()) {
+        (Some((figure, base)), Some((_, value))) => {
+            let (unit, change) = (figure.unit(), percent_more(value / base));
+            format!("A {}, B {} ({change:+.1} %)", unit.show(*base), unit.show(*value))
+        }
+        _ => "nothing was measured".to_owned(),
+    };
+    format!("pair {} of {pairs}: {told}", pair + 1)
+}
+
+pub(super) fn text(results: &AbResults) -> String {
+    let [base, value] = &results.labels;
+    let mut out = format!("A  {base}\nB  {value}\n\n");
+    if results.rows.is_empty() {
+        out.push_str("nothing to compare: no two pairs were measured\n");
+        return out;
+    }
+    out.push_str(&table_text(&results.rows));
+    out.push('\n');
+    for note in notes(results) {
+        out.push_str(&note);
+        out.push('\n');
+    }
+    out
+}
+
+fn notes(results: &AbResults) -> Vec<String> {
+    let gate = results.rows.iter().find(|row| row.gates);
+    let detectable = gate.and_then(|row| row.detectable);
+    let seen = detectable.map(|share| format!(" · could detect ≥ {:.1} %", share * 100.0));
+    let mut notes = vec![
+        format!(
+            "{} pairs in turn, ABBA, anew each time{}",
+            results.pairs,
+            seen.unwrap_or_default()
+        ),
+        correction(&results.rows, "sign flips"),
+    ];
+    if results.pairs < results.asked {
+        notes.push(format!("NOT COMPLETE: {} of {} pairs", results.pairs, results.asked));
+    }
+    let lacking = results.left_out.iter();
+    notes.extend(lacking.map(|name| format!("{name} is left out: a run has too few events")));
+    notes.extend(results.warnings.iter().map(|warning| format!("! {warning}")));
+    if results.equal {
+        notes.extend(floor(results));
+        return notes;
+    }
+    let open = results.rows.iter().filter(|row| row.verdict == Verdict::Inconclusive);
+    let further = open.filter_map(|row| {
+        let pairs = row.pairs_further?;
+        let pairs = if pairs == 1 { "1 more pair".into() } else { format!("{pairs} more pairs") };
+        Some(format!("{} would be settled by ≈ {pairs}", row.figure))
+    });
+    notes.extend(further);
+    notes
+}
+
+/// What a series of equal sides says of the machine.
+fn floor(results: &AbResults) -> Option<String> {
+    let floor = results.noise_floor()?;
+    let gate = results.rows.iter().find(|row| row.gates)?;
+    let drifts = matches!(gate.verdict, Verdict::Improved | Verdict::Regressed);
+    let warning =
+        if drifts { "; equal sides were told apart: the machine is not steady" } else { "" };
+    Some(format!(
+        "noise floor of this machine: {:.1} % with {} pairs, at 95 %{warning}",
+        floor * 100.0,
+        results.pairs
+    ))
+}
+
+pub(super) fn document(results: &AbResults) -> String {
+    let pair = |index: usize| {
+        let side = |side: usize| {
+            let value =
+                |series: &Series| (series.figure.to_string(), json!(series.sides[side].get(index)));
+            Value::Object(results.series.iter().map(value).collect::<Map<_, _>>())
+        };
+        let first = if index.is_multiple_of(2) { "A" } else { "B" };
+        json!({ "pair": index, "first": first, "a": side(0), "b": side(1) })
+    };
+    let document = json!({
+        "schema": SCHEMA,
+        "started": OffsetDateTime::from(results.started).format(&Rfc3339).ok(),
+        "complete": results.outcome.complete,
+        "exit": results.outcome.exit.code(),
+        "error": results.outcome.error,
+        "a": { "label": results.labels[0], "config": results.records[0] },
+        "b": { "label": results.labels[1], "config": results.records[1] },
+        "aa": results.equal,
+        "noise_floor": results.noise_floor().filter(|_| results.equal),
+        "pairs": (0..results.pairs).map(pair).collect::<Vec<_>>(),
+        "rows": results.rows.iter().map(json_row).collect::<Vec<_>>(),
+        "left_out": results.left_out,
+        "warnings": results.warnings,
+    });
+    format!("{document:#}\n")
+}

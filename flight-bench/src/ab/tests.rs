@@ -1,0 +1,133 @@
+//! What is said of pairs whose values are known.
+
+use std::ffi::OsString;
+
+use flight_stats::Verdict;
+
+use super::*;
+use crate::cli;
+
+fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
+    let mut results = AbResults {
+        started: SystemTime::UNIX_EPOCH,
+        records: [None, None],
+        labels: ["--streams 1".to_owned(), "--streams 4".to_owned()],
+        asked: base.len(),
+        equal,
+        series: Vec::new(),
+        pairs: 0,
+        rows: Vec::new(),
+        left_out: Vec::new(),
+        warnings: Vec::new(),
+        outcome: Outcome { exit: Exit::Done, error: None, complete: true },
+    };
+    let figure = Figure::parse("get.bytes_per_s").expect("a name");
+    for (base, value) in base.iter().zip(value) {
+        results.add(&one(&figure, *base), &one(&figure, *value));
+    }
+    results.judge(Band::new(0.03).expect("a share")).expect("values above zero");
+    results
+}
+
+fn one(figure: &Figure, value: f64) -> Measurement {
+    Measurement { values: vec![(figure.clone(), value)], warnings: vec!["warm".to_owned()] }
+}
+
+const BASE: [f64; 6] = [1.00e9, 1.10e9, 0.95e9, 1.05e9, 1.02e9, 0.98e9];
+
+#[test]
+fn pairs_are_told_in_a_table_with_what_they_could_detect() {
+    let slow = BASE.map(|rate| rate * 0.9);
+    let got = report::text(&results(&BASE, &slow, false));
+    // The product of the six is 1.0968, its sixth root 1.0155. All ratios are 0.9, so there is no spread; 2 of 64 assignments of signs are as extreme.
+    let want = "\
+A  --streams 1
+B  --streams 4
+
+                         A         B   B vs A         95 % CI     p   sees  verdict
+get.bytes_per_s  1016 MB/s  914 MB/s  -10.0 %  [-10.0, -10.0]  .031  0.0 %  regressed
+
+6 pairs in turn, ABBA, anew each time · could detect ≥ 0.0 %
+p: sign flips
+! warm
+";
+    assert_eq!(got, want);
+}
+
+#[test]
+fn an_open_question_has_a_number_of_pairs() {
+    let noisy = [1.1e9, 1.0e9, 1.0e9, 1.1e9, 0.95e9, 1.1e9];
+    let results = results(&BASE, &noisy, false);
+    assert_eq!(results.rows[0].verdict, Verdict::Inconclusive);
+    let text = report::text(&results);
+    assert!(text.contains("get.bytes_per_s would be settled by ≈ "), "{text}");
+}
+
+#[test]
+fn equal_sides_show_the_noise_of_the_machine() {
+    let near = [1.01e9, 1.09e9, 0.96e9, 1.04e9, 1.03e9, 0.97e9];
+    let results = results(&BASE, &near, true);
+    let floor = results.noise_floor().expect("six pairs");
+    assert!(floor > 0.005 && floor < 0.02, "{floor}");
+    let text = report::text(&results);
+    assert!(text.contains("noise floor of this machine: 1."), "{text}");
+}
+
+#[test]
+fn a_figure_that_one_run_lacks_is_left_out() {
+    let mut results = results(&BASE, &BASE, false);
+    let tail = Figure::parse("get.wait.p99").expect("a name");
+    results.add(&one(&tail, 1.0), &one(&tail, 1.0));
+    assert!(results.series.is_empty());
+    assert_eq!(results.left_out, ["get.bytes_per_s"]);
+}
+
+#[test]
+fn the_document_has_every_pair_and_who_was_first() {
+    let text = report::document(&results(&BASE, &BASE, false));
+    let got: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(got["schema"], "flight-bench.ab/1");
+    assert_eq!(got["pairs"].as_array().map(Vec::len), Some(6));
+    let first: Vec<_> = (0..4).map(|pair| got["pairs"][pair]["first"].as_str()).collect();
+    assert_eq!(first, [Some("A"), Some("B"), Some("A"), Some("B")]);
+    assert_eq!(got["pairs"][1]["a"]["get.bytes_per_s"].as_f64(), Some(1.10e9));
+}
+
+#[test]
+fn sides_that_mean_nothing_are_refused() {
+    check(&["--b", "--streams 4", "get"], "accepted");
+    check(&["--aa", "unary", "info"], "accepted");
+    check(&["--a-run", "true", "--b-run", "true"], "accepted");
+    check(&["get"], "both sides are the same; tell them apart with --a and --b");
+    check(&[], "ab has no COMMAND; end with get, put, exchange, unary or tls");
+    check(&["--aa", "quick"], "ab compares get, put, exchange, unary or tls, not quick");
+    check(&["--aa", "get", "--repeats", "3"], "give --pairs in place of --repeats");
+    check(&["--a-run", "true"], "--a-run has nothing to be compared with; give --b-run CMD");
+    check(&["--aa", "--pairs", "1", "get"], "--pairs 1 is outside 2 to");
+    check(&["--b", "--streams 0", "get"], "side B: --streams 0 is outside 1 to 10000");
+    check(&["--b", "--sideways", "get"], "side B: unexpected argument '--sideways' found");
+    check(
+        &["--aa", "get", "--format", "json"],
+        "--format is an option of ab; write it before the command",
+    );
+    check(&["--aa", "get", "-ojson"], "-o is an option of ab");
+    check(&["--aa", "get", "--baseline", "main"], "leave --baseline out of the command");
+    check(&["--b", "--repeats=2", "get"], "give --pairs in place of --repeats");
+    check(&["--aa", "--out", "/none/x.json", "get"], "--out /none/x.json: there is no folder");
+    check(&["--aa", "--out", "x.txt", "get"], "--out x.txt: ab writes documents alone");
+}
+
+fn check(words: &[&str], want: &str) {
+    let line = ["flight-bench", "ab"].iter().chain(words).map(OsString::from);
+    let Some(cli::Command::Ab(args)) = cli::from(line).expect("clap takes the line").command else {
+        panic!("{words:?} is no ab");
+    };
+    let got = AbConfig::from_args(args).map_or_else(
+        |stop| {
+            assert_eq!(stop.exit, Exit::Usage);
+            stop.to_string()
+        },
+        |_| "accepted".to_owned(),
+    );
+    assert!(got.contains(want), "{words:?}: {got}");
+}

@@ -1,0 +1,61 @@
+//! Options that turn figures into an exit code.
+
+use clap::Args;
+use flight_stats::Band;
+
+use super::units;
+use crate::threshold::Threshold;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks")]
+pub(crate) struct FailIfArgs {
+    /// Fails the run, with exit code 3, if this holds; can be given several times.
+    ///
+    /// METRIC OP VALUE, such as 'put.ack.p99 > 5ms', 'get.bytes_per_s < 2GB/s' or 'errors > 0'.
+    /// 'METRIC vs base OP N%' is the change from the base, such as
+    /// 'get.bytes_per_s vs base < -3%'. OP is <, <=, > or >=. It holds only if the whole 95 %
+    /// interval over repeats is on that side. What was not measured fails.
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) fail_if: Vec<Threshold>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks")]
+pub(crate) struct JudgeArgs {
+    /// Differences up to this are none.
+    ///
+    /// Of throughput and the middle of latencies; of p99, 10 % where this is less. Default 5%: runs
+    /// that were not interleaved differ by what the machine did meanwhile.
+    #[arg(long, value_name = "N%", value_parser = units::band)]
+    pub(crate) equivalence: Option<Band>,
+
+    /// Part of the configuration in which the runs may differ; can be given several times.
+    ///
+    /// As the error about different configurations names it, such as streams. Otherwise runs that
+    /// did different things are not compared.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_diff: Vec<String>,
+
+    /// Exit with code 4 if the verdict on the throughput is inconclusive.
+    ///
+    /// Otherwise only a regression is told by the exit code.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) fail_if: FailIfArgs,
+
+    /// Compares the run with this one: last, an id, a baseline's name, or a file.
+    ///
+    /// As 'flight-bench compare' does; the table follows the report. A throughput that regressed
+    /// gives exit code 3. Needs --repeats 4 or more. last is the run before this one.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
+}

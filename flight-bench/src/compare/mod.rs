@@ -1,0 +1,235 @@
+//! `compare`, and `--baseline`: what is different between runs that were kept, and how sure that is.
+//!
+//! Runs that share no rounds are compared by ranks; nothing controls what the machine did between
+//! them, and the report says so. Interleaved runs are `ab`'s, which tells them in the same table.
+
+mod differences;
+mod report;
+mod row;
+mod table;
+
+use flight_stats::{Band, StatsError, Verdict};
+
+use crate::cli::CompareArgs;
+use crate::config::{Baseline, Checks, Judging};
+use crate::exit::{Exit, Stop};
+use crate::figure::Figure;
+use crate::gate;
+use crate::report::{Results, RunRecord, print, read};
+use crate::saved::Saved;
+use crate::threshold::{Threshold, ThresholdRecord, judge};
+pub(crate) use report::{correction, json_row};
+pub(crate) use row::{Row, corrected};
+pub(crate) use table::{percent_more, text as table_text};
+
+/// A run and its base.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    base: Side,
+    value: Side,
+    rows: Vec<Row>,
+    /// Figures that both have and that have no ratio, with the reason.
+    skipped: Vec<String>,
+    warnings: Vec<String>,
+    thresholds: Vec<ThresholdRecord>,
+}
+
+/// A run by the name that was asked for.
+#[derive(Debug)]
+struct Side {
+    name: String,
+    id: String,
+    repeats: usize,
+}
+
+/// Compares kept runs with the first of them.
+///
+/// # Errors
+///
+/// A run cannot be found or read, has too few repeats, or did something else.
+pub(crate) fn compare(args: CompareArgs, saved: Option<&Saved>) -> Result<Exit, Stop> {
+    let judging = Judging::from(args.judge);
+    let runs = args.run.iter().map(|name| load(name, saved)).collect::<Result<Vec<_>, _>>()?;
+    let Some((base, others)) = runs.split_first() else {
+        return Err(Stop::usage("there is nothing to compare; name two runs"));
+    };
+    check_figures(&args.fail_if.fail_if, &base.1)?;
+    let comparisons = others
+        .iter()
+        .map(|other| Comparison::of(other, base, &judging, &args.fail_if.fail_if))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut exit = Exit::Done;
+    for comparison in &comparisons {
+        gate::worsen(&mut exit, comparison.exit(judging.strict));
+    }
+    print(&report::render(&comparisons, args.format, exit))?;
+    Ok(exit)
+}
+
+/// The base of a run that is about to be measured.
+///
+/// # Errors
+///
+/// It cannot be found or read, has too few repeats, or did something else than `plan`.
+pub(crate) fn base_for(
+    baseline: &Baseline,
+    plan: &RunRecord,
+    judging: &Judging,
+) -> Result<(String, Results), Stop> {
+    let base = load(&baseline.name, baseline.saved.as_ref())
+        .map_err(|stop| stop.because("--baseline".to_owned()))?;
+    differences::check_plan(plan, &base.1.record, &judging.allowed)?;
+    check_repeats(&base.0, &base.1)?;
+    Ok(base)
+}
+
+/// Compares a run that was just measured with its base; thresholds are judged with the run.
+///
+/// # Errors
+///
+/// Too few repeats came to their end, or the runs turned out to have done different things.
+pub(crate) fn with_base(
+    results: &Results,
+    base: &(String, Results),
+    checks: &Checks,
+) -> Result<Comparison, Stop> {
+    Comparison::between(("this run", results), (&base.0, &base.1), &checks.judging, &[])
+}
+
+fn load(name: &str, saved: Option<&Saved>) -> Result<(String, Results), Stop> {
+    let is_file = name.contains('/') || name.ends_with(".json") || name.ends_with(".html");
+    let nowhere = Saved::new(Some(std::path::Path::new("")));
+    let saved = saved.or(nowhere.as_ref().filter(|_| is_file)).ok_or_else(|| {
+        Stop::usage("neither XDG_STATE_HOME nor HOME is set; say where runs are with --runs-dir")
+    })?;
+    let refused = |error: anyhow::Error| Stop::usage(format!("run {name}: {error:#}"));
+    let results = saved.find(name).and_then(|text| read(&text)).map_err(refused)?;
+    Ok((name.to_owned(), results))
+}
+
+/// Thresholds over what these runs never measure would fail for a reason that is not theirs.
+fn check_figures(thresholds: &[Threshold], base: &Results) -> Result<(), Stop> {
+    let measured = |figure: &Figure| {
+        let of = figure.workload();
+        of.is_none_or(|of| base.variants.iter().any(|variant| variant.workload == of))
+    };
+    match thresholds.iter().find(|threshold| !measured(&threshold.figure)) {
+        Some(threshold) => Err(Stop::usage(format!(
+            "--fail-if '{}': {} is not measured by {}",
+            threshold.expr, threshold.figure, base.record.command
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn check_repeats(name: &str, results: &Results) -> Result<(), Stop> {
+    let needed = flight_stats::limits::RANKS_MIN;
+    let whole = repeats(results);
+    if whole < needed {
+        return Err(Stop::usage(format!(
+            "run {name} has {whole} whole repeats and a comparison at 95 % needs {needed} a side; \
+             measure it with --repeats {needed} or, better, 10"
+        )));
+    }
+    Ok(())
+}
+
+/// Whole repeats of the row that has the fewest.
+fn repeats(results: &Results) -> usize {
+    let whole = |variant: &crate::report::Variant| {
+        variant.measured.iter().filter(|measured| measured.complete).count()
+    };
+    results.variants.iter().map(whole).min().unwrap_or_default()
+}
+
+impl Comparison {
+    fn of(
+        value: &(String, Results),
+        base: &(String, Results),
+        judging: &Judging,
+        thresholds: &[Threshold],
+    ) -> Result<Self, Stop> {
+        Self::between((&value.0, &value.1), (&base.0, &base.1), judging, thresholds)
+    }
+
+    fn between(
+        (value_name, value): (&str, &Results),
+        (base_name, base): (&str, &Results),
+        judging: &Judging,
+        thresholds: &[Threshold],
+    ) -> Result<Self, Stop> {
+        differences::check(value, base, &judging.allowed)?;
+        check_repeats(base_name, base)?;
+        check_repeats(value_name, value)?;
+        let equivalence = judging.equivalence.unwrap_or_else(default_equivalence);
+        let (rows, skipped) = rows(value, base, equivalence)?;
+        let side = |name: &str, results: &Results| Side {
+            name: name.to_owned(),
+            id: results.id.clone(),
+            repeats: repeats(results),
+        };
+        Ok(Self {
+            base: side(base_name, base),
+            value: side(value_name, value),
+            rows,
+            skipped,
+            warnings: differences::warnings(value, base),
+            thresholds: judge(thresholds, value, Some(base)),
+        })
+    }
+
+    /// The end that this comparison alone would have.
+    pub(crate) fn exit(&self, strict: bool) -> Exit {
+        let failed = self.thresholds.iter().any(|threshold| !threshold.pass);
+        if failed { Exit::Regressed } else { exit_of(&self.rows, strict) }
+    }
+
+    /// As the text report of a run shows it below its own.
+    pub(crate) fn text(&self) -> String {
+        report::text(self)
+    }
+}
+
+/// What the rows that gate say to a script.
+pub(crate) fn exit_of(rows: &[Row], strict: bool) -> Exit {
+    let gates = |verdict| rows.iter().any(|row| row.gates && row.verdict == verdict);
+    match strict {
+        _ if gates(Verdict::Regressed) => Exit::Regressed,
+        true if gates(Verdict::Inconclusive) => Exit::Unsettled,
+        _ => Exit::Done,
+    }
+}
+
+/// Rows of all figures that both have.
+fn rows(
+    value: &Results,
+    base: &Results,
+    equivalence: Band,
+) -> Result<(Vec<Row>, Vec<String>), Stop> {
+    let (mut rows, mut skipped) = (Vec::new(), Vec::new());
+    for figure in Figure::of_run(base) {
+        let Some(theirs) = figure.values(base) else { continue };
+        let Some(ours) = figure.values(value) else {
+            skipped.push(format!("{figure} is not compared: B has repeats with too few events"));
+            continue;
+        };
+        match Row::unpaired(&figure, &ours, &theirs, equivalence) {
+            Ok(row) => rows.push(row),
+            Err(error) if figure.gates() => return Err(cannot(&figure, &error)),
+            Err(error) => skipped.push(format!("{figure} is not compared: {error}")),
+        }
+    }
+    Ok((corrected(rows), skipped))
+}
+
+fn cannot(figure: &Figure, error: &StatsError) -> Stop {
+    Stop::usage(format!("{figure} cannot be compared: {error}"))
+}
+
+/// Runs that were not interleaved differ by what the machine did meanwhile.
+fn default_equivalence() -> Band {
+    Band::new(0.05).expect("5 % is a band")
+}
+
+#[cfg(test)]
+mod tests;

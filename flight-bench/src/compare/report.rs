@@ -1,0 +1,132 @@
+//! Comparisons in the forms in which they are told.
+
+use serde_json::{Value, json};
+
+use super::{Comparison, Row, Side, table};
+use crate::cli::CompareFormat;
+use crate::exit::Exit;
+
+const SCHEMA: &str = "flight-bench.compare/1";
+
+pub(super) fn render(comparisons: &[Comparison], format: CompareFormat, exit: Exit) -> String {
+    match format {
+        CompareFormat::Text => comparisons.iter().map(text).collect::<Vec<_>>().join("\n"),
+        CompareFormat::Md => comparisons.iter().map(markdown).collect::<Vec<_>>().join("\n"),
+        CompareFormat::Json => json(comparisons, exit),
+    }
+}
+
+pub(super) fn text(comparison: &Comparison) -> String {
+    let mut out = sides(comparison).join("\n") + "\n\n";
+    out.push_str(&table::text(&comparison.rows));
+    out.push('\n');
+    out.push_str(&notes(comparison).join("\n"));
+    out.push('\n');
+    out
+}
+
+fn markdown(comparison: &Comparison) -> String {
+    let list = |lines: Vec<String>| {
+        lines.into_iter().map(|line| format!("- {line}\n")).collect::<String>()
+    };
+    format!(
+        "{}\n{}\n{}",
+        list(sides(comparison)),
+        table::markdown(&comparison.rows),
+        list(notes(comparison))
+    )
+}
+
+fn sides(comparison: &Comparison) -> Vec<String> {
+    let side = |letter: &str, side: &Side| {
+        format!("{letter}  {} ({}), {} repeats", side.name, side.id, side.repeats)
+    };
+    vec![side("A", &comparison.base), side("B", &comparison.value)]
+}
+
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let band = comparison.rows.iter().find(|row| row.gates).map_or(0.0, |row| row.band);
+    let tail = comparison.rows.iter().map(|row| row.band).fold(band, f64::max);
+    let same = match tail > band {
+        true => format!("{:.3} %, or {:.3} % of p99", Percent(band), Percent(tail)),
+        false => format!("{:.3} %", Percent(band)),
+    };
+    let mut notes = vec![
+        "not interleaved: drift not controlled; 'flight-bench ab' measures both in turn".to_owned(),
+        format!("same: within {same} · sees: the difference that is found in 80 % of tries"),
+        correction(&comparison.rows, "Mann-Whitney"),
+    ];
+    notes.extend(comparison.skipped.iter().cloned());
+    notes.extend(comparison.warnings.iter().map(|warning| format!("! {warning}")));
+    notes.extend(comparison.thresholds.iter().map(|threshold| {
+        let verdict = if threshold.pass { "pass" } else { "FAIL" };
+        format!("{verdict}  {}: {}", threshold.expr, threshold.found())
+    }));
+    notes
+}
+
+/// How p came about, and how many questions were asked.
+pub(crate) fn correction(rows: &[Row], test: &str) -> String {
+    let gating = rows.iter().filter(|row| row.gates).count();
+    let others = rows.len() - gating;
+    let gates = match gating {
+        1 => "the first row decides the exit code".to_owned(),
+        count => format!("{count} throughputs decide the exit code"),
+    };
+    match others {
+        // One question needs no correction.
+        0 => format!("p: {test}"),
+        1 => format!("p: {test} · {gates}"),
+        _ => format!("p: {test}; Holm over the {others} figures that do not gate · {gates}"),
+    }
+}
+
+/// A share without zeros behind its point.
+struct Percent(f64);
+
+impl std::fmt::Display for Percent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = format!("{:.1$}", self.0 * 100.0, f.precision().unwrap_or(1));
+        f.write_str(digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+fn json(comparisons: &[Comparison], exit: Exit) -> String {
+    let side = |side: &Side| json!({ "name": side.name, "id": side.id, "repeats": side.repeats });
+    let one = |comparison: &Comparison| {
+        json!({
+            "base": side(&comparison.base),
+            "value": side(&comparison.value),
+            "rows": comparison.rows.iter().map(json_row).collect::<Vec<_>>(),
+            "thresholds": comparison.thresholds,
+            "skipped": comparison.skipped,
+            "warnings": comparison.warnings,
+        })
+    };
+    let document = json!({
+        "schema": SCHEMA,
+        "exit": exit.code(),
+        "interleaved": false,
+        "comparisons": comparisons.iter().map(one).collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}
+
+/// A row of a document; shares are shares, not percentages.
+pub(crate) fn json_row(row: &Row) -> Value {
+    json!({
+        "figure": row.figure,
+        "unit": row.unit.name(),
+        "base": row.base,
+        "value": row.value,
+        "ratio": row.ratio.value,
+        "lo": row.ratio.interval.map(|(lo, _)| lo),
+        "hi": row.ratio.interval.map(|(_, hi)| hi),
+        "p": row.p,
+        "verdict": table::name(row.verdict),
+        "band": row.band,
+        "detectable": row.detectable,
+        "pairs_further": row.pairs_further,
+        "gates": row.gates,
+    })
+}

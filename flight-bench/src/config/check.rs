@@ -1,0 +1,108 @@
+//! The rules of the options that turn figures into an exit code.
+
+use flight_stats::Band;
+use flight_stats::limits::RANKS_MIN;
+
+use super::Load;
+use crate::cli::{CheckArgs, FailIfArgs, JudgeArgs, RunsArgs};
+use crate::exit::Stop;
+use crate::report::Workload;
+use crate::saved::Saved;
+use crate::threshold::Threshold;
+
+/// What a run has to pass.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) thresholds: Vec<Threshold>,
+    /// The run that it is compared with.
+    pub(crate) baseline: Option<Baseline>,
+    pub(crate) judging: Judging,
+}
+
+/// A run by its name, and where runs are kept; absent where no folder is known.
+#[derive(Debug)]
+pub(crate) struct Baseline {
+    pub(crate) name: String,
+    pub(crate) saved: Option<Saved>,
+}
+
+/// How runs are compared.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Judging {
+    /// Absent: as the way of comparing suggests.
+    pub(crate) equivalence: Option<Band>,
+    /// Names of what may differ.
+    pub(crate) allowed: Vec<String>,
+    pub(crate) strict: bool,
+}
+
+impl Checks {
+    /// Of a command that measures `workload` alone.
+    pub(super) fn new(
+        args: CheckArgs,
+        workload: Workload,
+        load: &Load,
+        runs: &RunsArgs,
+    ) -> Result<Self, Stop> {
+        let thresholds = args.fail_if.fail_if;
+        for threshold in &thresholds {
+            let expr = &threshold.expr;
+            if threshold.figure.workload().is_some_and(|of| of != workload) {
+                return Err(Stop::usage(format!(
+                    "--fail-if '{expr}': {} is not measured by {}; 'errors' and the metrics of \
+                     {} are",
+                    threshold.figure,
+                    workload.name(),
+                    workload.name()
+                )));
+            }
+            if threshold.needs_base() && args.baseline.is_none() {
+                return Err(Stop::usage(format!(
+                    "--fail-if '{expr}' has no base to compare with; name one with --baseline"
+                )));
+            }
+        }
+        if args.baseline.is_some() && load.repeats < RANKS_MIN {
+            return Err(Stop::usage(format!(
+                "--baseline compares repeats and --repeats {} are too few; give {RANKS_MIN} or more",
+                load.repeats
+            )));
+        }
+        check_repeats(&thresholds, load)?;
+        let saved = || Saved::new(runs.runs_dir.as_deref());
+        let baseline = args.baseline.map(|name| Baseline { name, saved: saved() });
+        Ok(Self { thresholds, baseline, judging: args.judge.into() })
+    }
+
+    /// Of `quick`, which has several rows and no base.
+    pub(super) fn quick(args: FailIfArgs, load: &Load) -> Result<Self, Stop> {
+        let thresholds = args.fail_if;
+        if let Some(threshold) = thresholds.iter().find(|threshold| threshold.needs_base()) {
+            return Err(Stop::usage(format!(
+                "--fail-if '{}': quick has no --baseline; use get or put, or compare the kept run",
+                threshold.expr
+            )));
+        }
+        check_repeats(&thresholds, load)?;
+        Ok(Self { thresholds, ..Self::default() })
+    }
+}
+
+impl From<JudgeArgs> for Judging {
+    fn from(args: JudgeArgs) -> Self {
+        Self { equivalence: args.equivalence, allowed: args.allow_diff, strict: args.strict }
+    }
+}
+
+/// One repeat has no interval, so nothing could lie wholly beyond a limit.
+fn check_repeats(thresholds: &[Threshold], load: &Load) -> Result<(), Stop> {
+    let interval = thresholds.iter().find(|threshold| !threshold.figure.is_count());
+    match interval {
+        Some(threshold) if load.repeats < 2 => Err(Stop::usage(format!(
+            "--fail-if '{}' is judged by an interval over repeats, which --repeats 1 does not \
+             have; give 3 or more",
+            threshold.expr
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,346 @@
+//! The figures that are gated and compared: their names, units, and value in each repeat.
+//!
+//! A percentile is one number a repeat, like a rate: histograms of several repeats are never pooled
+//! to compare their tails.
+
+use std::fmt;
+
+use flight_stats::{Band, Direction};
+
+use crate::record::{Metric, PERCENTILES};
+use crate::report::{Results, Variant, Workload, figures as shown};
+
+/// A figure by its name: `get.bytes_per_s`, `put.ack.p99`, `errors`; in quick with `@TRANSPORT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Figure {
+    kind: Kind,
+    transport: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One of [`Workload::rates`].
+    Rate { workload: Workload, rate: usize },
+    /// One of [`PERCENTILES`].
+    Percentile { metric: Metric, percentile: usize },
+    /// Failures of all repeats.
+    Errors,
+    /// How long a command of the user's ran.
+    WallTime,
+}
+
+/// What a figure is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    BytesPerSecond,
+    PerSecond,
+    Nanoseconds,
+    Count,
+}
+
+impl Figure {
+    pub(crate) const WALL_TIME: Self = Self { kind: Kind::WallTime, transport: None };
+
+    /// # Errors
+    ///
+    /// No figure has this name; the sentence lists those that there are.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (name, transport) = match text.split_once('@') {
+            Some((name, transport)) => (name, Some(transport.to_owned())),
+            None => (text, None),
+        };
+        Ok(Self { kind: Kind::parse(name)?, transport })
+    }
+
+    /// The figures of a run that are worth comparing: per row its throughput, which gates, its
+    /// batches a second, and the middle and the tail of each latency.
+    pub(crate) fn of_run(results: &Results) -> Vec<Self> {
+        let quick = results.record.command == "quick";
+        let mut figures = Vec::new();
+        for variant in &results.variants {
+            let workload = variant.workload;
+            let rates = if workload.moves_batches() { 2 } else { 1 };
+            let rates = (0..rates).map(|rate| Kind::Rate { workload, rate });
+            let metrics = Metric::ALL.into_iter();
+            let metrics = metrics.filter(|metric| match Workload::of_name(metric.of()) {
+                Some(of) => of == workload,
+                // Connections are not told apart by what they are for.
+                None => !quick,
+            });
+            let latencies = metrics.flat_map(|metric| {
+                COMPARED_PERCENTILES.map(|percentile| Kind::Percentile { metric, percentile })
+            });
+            let transport = quick.then(|| variant.transport.clone().into_owned());
+            let kinds = rates.chain(latencies);
+            figures.extend(kinds.map(|kind| Self { kind, transport: transport.clone() }));
+        }
+        figures.retain(|figure| figure.is_measured(results));
+        figures
+    }
+
+    /// Whether a verdict on it decides the exit code: it is a throughput, or all there is.
+    pub(crate) fn gates(&self) -> bool {
+        matches!(self.kind, Kind::Rate { rate: 0, .. } | Kind::WallTime)
+    }
+
+    /// The workload without which there is no such figure.
+    pub(crate) fn workload(&self) -> Option<Workload> {
+        match self.kind {
+            Kind::Rate { workload, .. } => Some(workload),
+            Kind::Percentile { metric, .. } => Workload::of_name(metric.of()),
+            Kind::Errors | Kind::WallTime => None,
+        }
+    }
+
+    /// Whether it is a count of the whole run, which has no repeats and no interval.
+    pub(crate) fn is_count(&self) -> bool {
+        self.kind == Kind::Errors
+    }
+
+    pub(crate) fn unit(&self) -> Unit {
+        match self.kind {
+            Kind::Rate { workload, rate } => match workload.rates()[rate].1 {
+                "B/s" => Unit::BytesPerSecond,
+                _ => Unit::PerSecond,
+            },
+            Kind::Percentile { .. } | Kind::WallTime => Unit::Nanoseconds,
+            Kind::Errors => Unit::Count,
+        }
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        match self.kind {
+            Kind::Rate { .. } => Direction::HigherIsBetter,
+            _ => Direction::LowerIsBetter,
+        }
+    }
+
+    /// The differences that count as none, where `equivalence` is that of throughput: latencies
+    /// vary more, and tails most.
+    pub(crate) fn band(&self, equivalence: Band) -> Band {
+        let least = match self.kind {
+            Kind::Percentile { percentile, .. } if PERCENTILES[percentile].1 > 0.9 => BAND_TAIL,
+            Kind::Percentile { .. } => BAND_LATENCY,
+            _ => 0.0,
+        };
+        let band = least.max(equivalence.bounds().1 - 1.0);
+        Band::new(band.min(Band::RATIO_MAX)).unwrap_or(equivalence)
+    }
+
+    /// Its value in each complete repeat of `results`, in their order. `None` where there is no such
+    /// row, no repeat, or a repeat has too few events for the percentile: leaving that one out would
+    /// choose among repeats.
+    pub(crate) fn values(&self, results: &Results) -> Option<Vec<f64>> {
+        if self.kind == Kind::Errors {
+            return Some(vec![results.errors().total() as f64]);
+        }
+        let variant = results.variants.iter().find(|variant| self.is_of(variant))?;
+        let values: Vec<f64> = match self.kind {
+            Kind::Rate { workload, rate } => variant.rates(workload.rates()[rate].2),
+            Kind::Percentile { metric, percentile } => {
+                let complete = variant.measured.iter().filter(|measured| measured.complete);
+                let value = |measured: &crate::report::Measured| {
+                    let summary = measured.repeat.recording.latencies.summary(metric)?;
+                    summary.percentiles_ns[percentile].map(|nanos| nanos as f64)
+                };
+                complete.map(value).collect::<Option<_>>()?
+            }
+            Kind::Errors | Kind::WallTime => return None,
+        };
+        (!values.is_empty()).then_some(values)
+    }
+
+    fn is_measured(&self, results: &Results) -> bool {
+        let moved = |values: Vec<f64>| values.iter().any(|value| *value > 0.0);
+        self.values(results).is_some_and(moved)
+    }
+
+    fn is_of(&self, variant: &Variant) -> bool {
+        self.workload().is_none_or(|workload| workload == variant.workload)
+            && self.transport.as_ref().is_none_or(|transport| *transport == variant.transport)
+    }
+}
+
+/// Bands below which latencies are not told apart, as shares.
+const BAND_LATENCY: f64 = 0.05;
+const BAND_TAIL: f64 = 0.10;
+/// p50 and p99, as indices of [`PERCENTILES`].
+const COMPARED_PERCENTILES: [usize; 2] = [0, 3];
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Rate { workload, rate } => {
+                write!(f, "{}.{}", workload.name(), workload.rates()[rate].0)?;
+            }
+            Kind::Percentile { metric, percentile } => {
+                write!(f, "{}.{}", metric.id(), PERCENTILES[percentile].0)?;
+            }
+            Kind::Errors => write!(f, "errors")?,
+            Kind::WallTime => write!(f, "wall_time")?,
+        }
+        self.transport.as_ref().map_or(Ok(()), |transport| write!(f, "@{transport}"))
+    }
+}
+
+impl Kind {
+    fn parse(name: &str) -> Result<Self, String> {
+        if name == "errors" {
+            return Ok(Self::Errors);
+        }
+        for workload in Workload::ALL {
+            let of = name.strip_prefix(workload.name()).and_then(|rest| rest.strip_prefix('.'));
+            let rate = of.and_then(|of| workload.rates().iter().position(|rate| rate.0 == of));
+            if let Some(rate) = rate {
+                return Ok(Self::Rate { workload, rate });
+            }
+        }
+        for metric in Metric::ALL {
+            let Some(rest) = name.strip_prefix(metric.id()) else { continue };
+            if rest.is_empty() {
+                return Err(format!(
+                    "{name} is a latency and has percentiles; write {name}.p99 or another of {}",
+                    PERCENTILES.map(|(name, _)| name).join(", ")
+                ));
+            }
+            let Some(of) = rest.strip_prefix('.') else { continue };
+            return match PERCENTILES.iter().position(|(name, _)| *name == of) {
+                Some(percentile) => Ok(Self::Percentile { metric, percentile }),
+                None => Err(format!(
+                    "'{of}' is no percentile of {}; write one of {}",
+                    metric.id(),
+                    PERCENTILES.map(|(name, _)| name).join(", ")
+                )),
+            };
+        }
+        Err(format!("'{name}' is no metric; those are {}", known()))
+    }
+}
+
+/// The names of all figures, for a sentence.
+fn known() -> String {
+    let rates = Workload::ALL.into_iter().flat_map(|workload| {
+        workload.rates().iter().map(move |rate| format!("{}.{}", workload.name(), rate.0))
+    });
+    let rates: Vec<String> = rates.collect();
+    format!(
+        "errors, {}, and with a percentile such as .p99 {}",
+        rates.join(", "),
+        Metric::ALL.map(Metric::id).join(", ")
+    )
+}
+
+impl Unit {
+    /// As it stands in documents.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "1/s",
+            Self::Nanoseconds => "ns",
+            Self::Count => "1",
+        }
+    }
+
+    /// The unit of a document; what a later version adds has none.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let all = [Self::BytesPerSecond, Self::PerSecond, Self::Nanoseconds, Self::Count];
+        all.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// A value as people read it.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Self::BytesPerSecond => format!("{} MB/s", shown::megabytes(value)),
+            Self::PerSecond => format!("{}/s", shown::amount(value)),
+            Self::Nanoseconds => shown::nanos(value),
+            Self::Count => shown::amount(value),
+        }
+    }
+
+    /// The units that may be written, each with its size.
+    pub(crate) fn written(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Self::BytesPerSecond => &BYTES_PER_SECOND,
+            Self::PerSecond => &PER_SECOND,
+            Self::Nanoseconds => &TIMES,
+            Self::Count => &[("", 1.0)],
+        }
+    }
+}
+
+const BYTES_PER_SECOND: [(&str, f64); 7] = [
+    ("GB/s", 1e9),
+    ("MB/s", 1e6),
+    ("kB/s", 1e3),
+    ("B/s", 1.0),
+    ("KiB/s", 1024.0),
+    ("MiB/s", 1_048_576.0),
+    ("GiB/s", 1_073_741_824.0),
+];
+const PER_SECOND: [(&str, f64); 6] =
+    [("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("", 1.0), ("k", 1e3), ("M", 1e6)];
+const TIMES: [(&str, f64); 5] = [("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("s", 1e9), ("ns", 1.0)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::{single, six_rows};
+
+    #[test]
+    fn figures_are_read_as_they_are_written() {
+        for name in ["errors", "get.bytes_per_s", "unary.calls_per_s", "put.ack.p99.9"] {
+            check(name, name);
+        }
+        check("put.bytes_per_s@tls-ec", "put.bytes_per_s@tls-ec");
+    }
+
+    #[test]
+    fn a_name_that_is_wrong_is_told_what_there_is() {
+        check("speed", "'speed' is no metric; those are errors, get.bytes_per_s,");
+        check("put.ack", "put.ack is a latency and has percentiles; write put.ack.p99");
+        check("put.ack.p42", "'p42' is no percentile of put.ack; write one of p50, p90, p95");
+        check("get.calls_per_s", "is no metric");
+    }
+
+    #[test]
+    fn the_throughput_comes_first_and_gates_alone() {
+        let figures = Figure::of_run(&single(Workload::Get));
+        assert_eq!(figures[0].to_string(), "get.bytes_per_s");
+        assert_eq!(figures.iter().filter(|figure| figure.gates()).count(), 1);
+        let quick = Figure::of_run(&six_rows());
+        assert_eq!(quick.iter().filter(|figure| figure.gates()).count(), 6);
+        let mut names: Vec<String> = quick.iter().map(Figure::to_string).collect();
+        assert!(names.iter().any(|name| name == "put.bytes_per_s@tls-rsa"), "{names:?}");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), quick.len());
+    }
+
+    #[test]
+    fn a_percentile_is_one_number_a_repeat() {
+        let figure = Figure::parse("get.wait.p50").expect("a name");
+        let values = figure.values(&single(Workload::Get)).expect("1000 events a repeat");
+        assert_eq!(values.len(), 5);
+        assert!(values.iter().all(|nanos| (499_000.0..502_000.0).contains(nanos)), "{values:?}");
+        let rare = Figure::parse("get.wait.p99.9").expect("a name");
+        assert_eq!(rare.values(&single(Workload::Get)), None);
+    }
+
+    #[test]
+    fn tails_have_the_widest_band() {
+        let band = |name: &str, equivalence: f64| {
+            let figure = Figure::parse(name).expect("a name");
+            figure.band(Band::new(equivalence).expect("a share")).bounds().1
+        };
+        let check = |got: f64, want: f64| assert!((got - want).abs() < 1e-12, "{got}");
+        check(band("get.bytes_per_s", 0.03), 1.03);
+        check(band("get.wait.p50", 0.03), 1.05);
+        check(band("get.wait.p99", 0.03), 1.10);
+        check(band("get.wait.p99", 0.20), 1.20);
+    }
+
+    fn check(text: &str, want: &str) {
+        let got = Figure::parse(text).map_or_else(|error| error, |figure| figure.to_string());
+        assert!(got.starts_with(want) || got.contains(want), "{got}");
+    }
+}
