@@ -80,6 +80,7 @@ fn start() -> Result<Exit, Stop> {
     report::check_files(&config.output)?;
     let base = gate::base_of(&config)?;
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
+    results.warnings.extend(report::findings(&results));
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
     let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));

@@ -12,7 +12,24 @@ use flight_testkit::program;
 
 const PAGES: &[(&str, &[&[&str]])] = &[
     ("flight-server", &[&[], &["serve"], &["certs"], &["sample"]]),
-    ("flight-bench", &[&[], &["quick"], &["get"], &["put"], &["ladder"]]),
+    (
+        "flight-bench",
+        &[
+            &[],
+            &["quick"],
+            &["get"],
+            &["put"],
+            &["exchange"],
+            &["unary"],
+            &["tls"],
+            &["ladder"],
+            &["ab"],
+            &["compare"],
+            &["report"],
+            &["baseline"],
+            &["doctor"],
+        ],
+    ),
 ];
 
 fn help(name: &str, words: &[&str]) -> String {

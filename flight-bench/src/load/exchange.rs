@@ -78,8 +78,7 @@ impl Exchange<'_> {
         let encoding = |error| Failure::new("ENCODE", format!("{error}"));
         let mut encoder = Encoder::new(&job.pool.schema, options).map_err(encoding)?;
         let mut taken = sink.send(Frame::new(encoder.schema(), &[], Some(&job.descriptor))).await;
-        let mut sequence = 0_u64;
-        for prepared in job.pool.batches.iter().cycle() {
+        for (sequence, prepared) in (0_u64..).zip(job.pool.batches.iter().cycle()) {
             if !taken || self.left.get() == 0 {
                 break;
             }
@@ -102,7 +101,6 @@ impl Exchange<'_> {
                 }
                 taken = sink.send(frame).await;
             }
-            sequence += 1;
         }
         sink.finish().await;
         Ok(())

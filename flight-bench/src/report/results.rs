@@ -32,7 +32,7 @@ pub(crate) struct Results {
 }
 
 /// The configuration of the run, as far as it may be told: secrets are not part of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct RunRecord {
     pub(crate) command: Name,
     pub(crate) streams: usize,
@@ -76,7 +76,7 @@ pub(crate) struct RunRecord {
 pub(crate) type Name = Cow<'static, str>;
 
 /// When a repeat ends; what does not apply is null.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct ExtentRecord {
     pub(crate) warmup_ns: Option<u64>,
     pub(crate) window_ns: Option<u64>,

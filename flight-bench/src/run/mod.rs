@@ -15,7 +15,7 @@ use crate::exit::{Exit, Stop};
 use crate::load::{self, Interrupt, Job};
 use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
-use crate::report::{self, Measured, Outcome, Results, Variant, Workload};
+use crate::report::{Measured, Outcome, Results, Variant, Workload};
 pub(crate) use record::run_record;
 use stage::Stage;
 
@@ -29,7 +29,6 @@ pub(crate) async fn run(config: &Config, interrupt: &Interrupt) -> Results {
     // A server that died by itself is the reason of whatever failed because of it.
     let ended = ended.map_err(|stop| stage.explained(stop));
     let taken_down = stage.take_down().await;
-    results.warnings.extend(report::findings(&results));
     results.outcome = outcome(&results, ended, taken_down);
     results
 }

@@ -51,23 +51,11 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         threads: load.threads,
         model: "closed".into(),
         transport: config.link.transport.name().into(),
-        sources: Vec::new(),
         extent: load.extent.into(),
         repeats: load.repeats,
-        batch_rows: None,
-        message_bytes: None,
         max_message_bytes: config.link.max_message_bytes as u64,
-        records_per_stream: None,
-        pool: None,
-        seed: None,
-        inflight: None,
-        upload_bytes: None,
         verify: "count".into(),
-        call: None,
-        rate: None,
-        rate_share: None,
-        arrival: None,
-        resume: None,
+        ..RunRecord::default()
     };
     if let Some(pace) = config.pace {
         record.model = "open".into();

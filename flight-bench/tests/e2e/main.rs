@@ -9,6 +9,7 @@ mod foreign;
 mod forms;
 mod judged;
 mod ladder;
+mod page;
 mod real;
 mod secure;
 mod started;
