@@ -259,7 +259,7 @@ impl SlicePart {
     }
 }
 
-/// Reads [`json::exchange_format`].
+/// Reads a histogram as documents hold it.
 fn histogram(text: &str) -> anyhow::Result<Histogram<u64>> {
     let bytes = STANDARD.decode(text).context("not base64")?;
     let histogram: Histogram<u64> = Deserializer::new()

@@ -28,7 +28,7 @@ pub(crate) fn findings(results: &Results) -> Vec<String> {
             varied(variant),
             taken(variant),
             nagle(variant),
-            stalled(variant),
+            stalled(results, variant),
             unfair(variant),
             limited_by_client(results, variant),
         ];
@@ -160,7 +160,7 @@ fn nagle(variant: &Variant) -> Option<String> {
 }
 
 /// A pause that percentiles hide: a stream that waits for its turn makes no calls meanwhile.
-fn stalled(variant: &Variant) -> Option<String> {
+fn stalled(results: &Results, variant: &Variant) -> Option<String> {
     let metric = main_metric(variant.workload);
     let usual = variant.latencies().summary(metric)?.percentiles_ns[0]?;
     let streams = variant
@@ -169,10 +169,15 @@ fn stalled(variant: &Variant) -> Option<String> {
         .flat_map(|one| one.repeat.recording.streams.iter().map(move |stream| (one.round, stream)));
     let (round, worst) = streams.max_by_key(|(_, stream)| stream.longest_gap_ns)?;
     let pause = worst.longest_gap_ns;
+    let hidden = match results.record.rate {
+        None => {
+            ". In a closed loop percentiles hide this, for nothing is asked meanwhile; try --rate 70%"
+        }
+        Some(_) => "",
+    };
     (pause >= PAUSE_SHOWN_NS && pause / STALL_RATIO >= usual).then(|| {
         format!(
-            "stalled: stream {} moved nothing for {} in repeat {}, where {} is usual (p50 of {}). \
-             In a closed loop percentiles hide this, for nothing is asked meanwhile; try --rate 70%",
+            "stalled: stream {} moved nothing for {} in repeat {}, where {} is usual (p50 of {}){hidden}",
             worst.id,
             nanos(pause as f64),
             round + 1,
