@@ -56,6 +56,9 @@ impl Saved {
         {
             bail!("a baseline's name is made of letters, digits, '-', '_' and '.', not {name:?}");
         }
+        if name.starts_with("last") || name.ends_with(".json") || name.ends_with(".html") {
+            bail!("{name:?} reads as a run or a file, not as a baseline; choose another name");
+        }
         let text = self.find(run)?;
         let results = report::read(&text).with_context(|| format!("run {run}"))?;
         if !results.outcome.complete {
@@ -247,7 +250,9 @@ mod tests {
         saved.remove_baseline("main").expect("it is there");
         check(&saved, "main", Err("there is no run"));
         assert!(saved.remove_baseline("main").is_err());
-        assert!(saved.name("last", "../x").is_err(), "a name is no path");
+        for other in ["../x", "", "last", "last~1", "a.json"] {
+            assert!(saved.name("last", other).is_err(), "{other:?} is no name");
+        }
         let mut broken = single(Workload::Get);
         (broken.id, broken.outcome.complete) = ("20260103t1-1".to_owned(), false);
         saved.keep(&broken).expect("room for a run");

@@ -220,7 +220,7 @@ impl FileAccess {
     }
 
     /// Whether some of the mapped file was gone when it was read.
-    fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.mapped.get().is_some_and(|(mapping, _)| mapping.is_lost())
     }
 

@@ -216,6 +216,12 @@ impl DatasetFile {
         matches!(&self.content, Content::Ipc(index) if index.is_own)
     }
 
+    /// Whether some of the mapped file could not be had when it was read, be it that the disk failed:
+    /// it has to be opened again.
+    pub fn is_lost(&self) -> bool {
+        self.access.is_lost()
+    }
+
     /// Maps the file into memory, so that what is sent of it is never copied in this process.
     ///
     /// For files that are replaced by rename alone. If one is overwritten in place all the same, or

@@ -145,6 +145,11 @@ fn client(facts: &Facts) -> Option<Verdict> {
     if server_use(facts).is_some_and(|used| used > 1.0 - SERVER_HEADROOM_MIN) {
         return None;
     }
+    // Where nothing is idle on the machine that both share, neither has room for more.
+    let full = facts.same_machine && facts.idle_share.is_some_and(|idle| idle < IDLE_SHARE_MIN);
+    if full && server_use(facts).is_some_and(|used| used >= SIDE_SHARE) {
+        return None;
+    }
     let busy = busiest(&facts.client_threads).filter(|share| *share >= BUSY_SHARE);
     let wait = facts.client_wait_share.filter(|share| *share > CLIENT_WAIT_SHARE_MAX);
     let server = (busy.is_some() || wait.is_some()).then(|| server_used(facts));

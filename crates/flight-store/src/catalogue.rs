@@ -146,7 +146,8 @@ impl Catalogue {
         let mut state = self.state();
         state.uses += 1;
         let uses = state.uses;
-        let open = state.open.get_mut(path).filter(|open| open.stamp == stamp)?;
+        let usable = |open: &&mut Open| open.stamp == stamp && !open.file.is_lost();
+        let open = state.open.get_mut(path).filter(usable)?;
         open.last_use = uses;
         Some(Arc::clone(&open.file))
     }

@@ -11,7 +11,8 @@ use crate::threshold::Threshold;
 pub(crate) struct FailIfArgs {
     /// Fails the run, with exit code 3, if this holds; can be given several times.
     ///
-    /// METRIC OP VALUE, such as 'put.ack.p99 > 5ms', 'get.bytes_per_s < 2GB/s' or 'errors > 0'.
+    /// METRIC OP VALUE, such as 'put.ack.p99 > 5ms' or 'get.bytes_per_s < 2GB/s'. 'errors > 0' is told, but
+    /// calls that fail give exit code 1 in any case.
     /// 'METRIC vs base OP N%' is the change from the base, such as
     /// 'get.bytes_per_s vs base < -3%'. OP is <, <=, > or >=. It holds only if the whole 95 %
     /// interval over repeats is on that side. What was not measured fails.

@@ -12,6 +12,8 @@ use toml::{Table, Value};
 
 use crate::limits::CONFIG_FILE_BYTES_MAX;
 
+/// What is run without a command: its options are those of the program itself.
+const QUICK: &str = "quick";
 /// Options that are about this run of the program and never part of a file.
 const NOT_KEPT: [&str; 5] = ["help", "version", "config", "print_config", "dry_run"];
 
@@ -52,7 +54,12 @@ fn with_text(mut command: Command, text: &str) -> Result<Command, String> {
             })?;
             // clap keeps them for the life of the process; they are read once.
             let values = values.into_iter().map(|value| &*value.leak());
-            part = part.mut_arg(id, |arg| arg.default_values(values));
+            let values: Vec<&'static str> = values.collect();
+            if name == QUICK {
+                let values = values.clone();
+                command = command.mut_arg(&id, |arg| arg.default_values(values).required(false));
+            }
+            part = part.mut_arg(id, |arg| arg.default_values(values).required(false));
         }
         command = command.mut_subcommand(name, |_| part);
     }

@@ -194,7 +194,8 @@ pub(crate) fn parse() -> Cli {
 pub(crate) fn printed_config() -> Option<String> {
     let command = with_config(std::env::args_os()).ok()?;
     let matches = command.clone().try_get_matches_from(std::env::args_os()).ok()?;
-    let (name, part) = matches.subcommand()?;
+    // Without a command it is quick, whose options the program itself has.
+    let (name, part) = matches.subcommand().unwrap_or(("quick", &matches));
     let asked = part.try_get_one::<bool>("print_config").ok().flatten().copied();
     asked.unwrap_or(false).then(|| file::resolved(&command, name, part))
 }

@@ -34,7 +34,8 @@ pub(crate) struct OutputArgs {
 
     /// Print the options of this run as a file for --config; measure nothing.
     ///
-    /// Flags, variables of the environment and --config together, and the defaults for the rest.
+    /// Flags, variables of the environment and --config together, and the defaults for the rest; as
+    /// they were written, so that a ticket belongs into a file, as ticket:@FILE.
     #[arg(long)]
     pub(crate) print_config: bool,
 

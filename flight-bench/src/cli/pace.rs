@@ -46,8 +46,8 @@ impl FromStr for Rate {
         let refused = || format!("'{text}' is no rate; write 500, 20k or 70%");
         if let Some(percent) = text.strip_suffix('%') {
             let percent: f64 = percent.parse().map_err(|_| refused())?;
-            if !(percent > 0.0 && percent <= 1000.0) {
-                return Err(format!("'{text}' is outside 0% to 1000%; 70% is a usual load"));
+            if !(0.01..=1000.0).contains(&percent) {
+                return Err(format!("'{text}' is outside 0.01% to 1000%; 70% is a usual load"));
             }
             return Ok(Self::Share(percent / 100.0));
         }
@@ -74,7 +74,8 @@ mod tests {
         check("70%", Ok(Rate::Share(0.7)));
         check("0.5%", Ok(Rate::Share(0.005)));
         check("0", Err("sends nothing"));
-        check("0%", Err("outside 0% to 1000%"));
+        check("0%", Err("outside 0.01% to 1000%"));
+        check("1e-30%", Err("outside 0.01% to 1000%"));
         check("-5", Err("no rate"));
         check("fast", Err("write 500, 20k or 70%"));
     }

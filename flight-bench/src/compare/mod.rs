@@ -32,6 +32,8 @@ pub(crate) struct Comparison {
     skipped: Vec<String>,
     warnings: Vec<String>,
     thresholds: Vec<ThresholdRecord>,
+    /// Whether the rate was asked for, so that it says little.
+    is_paced: bool,
 }
 
 /// A run by the name that was asked for.
@@ -175,6 +177,7 @@ impl Comparison {
             skipped,
             warnings: differences::warnings(value, base),
             thresholds: judge(thresholds, value, Some(base)),
+            is_paced: value.record.model == "open",
         })
     }
 

@@ -56,6 +56,12 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         format!("same: within {same} · sees: the difference that is found in 80 % of tries"),
         correction(&comparison.rows, "Mann-Whitney"),
     ];
+    if comparison.is_paced {
+        notes.push(
+            "an open loop: the rate is the one that was asked for; what differs is the response"
+                .to_owned(),
+        );
+    }
     notes.extend(comparison.skipped.iter().cloned());
     notes.extend(comparison.warnings.iter().map(|warning| format!("! {warning}")));
     notes.extend(comparison.thresholds.iter().map(|threshold| {

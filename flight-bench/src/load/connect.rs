@@ -51,6 +51,9 @@ async fn once(stream: &Stream, job: &ConnectJob, resumes: bool) -> Result<(), Fa
     let done = Instant::now();
     stream.started();
     stream.first(done - began);
+    if job.resume == Resume::Ticket && !resumes {
+        return Ok(()); // A full handshake, which is not among those that were asked for.
+    }
     let mut recorder = stream.recorder();
     let amount = Transfer { batches: 1, ..Transfer::default() };
     recorder.transferred(stream.slot, amount, done);

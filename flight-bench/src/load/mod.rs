@@ -299,6 +299,8 @@ fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repea
     if job.window().is_some() {
         let closed = gate.closes().map_or(ended, |closes| closes.min(ended));
         let elapsed = closed.saturating_duration_since(opened);
+        let mut recording = recording;
+        recording.streams.iter_mut().for_each(|stream| stream.ended(opened, closed));
         return Repeat { recording, elapsed, tail: None, resources: None };
     }
     let done: Vec<Instant> = recording.streams.iter().filter_map(|s| s.done).collect();

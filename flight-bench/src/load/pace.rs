@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::timer::Timer;
 use crate::config::Arrival;
+use crate::limits::DURATION_MAX;
 
 /// The times of a thread's arrivals, in their order, without an end.
 #[derive(Debug)]
@@ -28,7 +29,9 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Arrivals from `start` on, `per_second` of them on average.
     pub(crate) fn new(start: Instant, per_second: f64, arrival: Arrival, seed: u64) -> Self {
-        let mean = Duration::from_secs_f64(1.0 / per_second);
+        // Longer than any run, where the rate is next to nothing.
+        let mean = Duration::try_from_secs_f64(1.0 / per_second).unwrap_or(DURATION_MAX);
+        let mean = mean.min(DURATION_MAX);
         Self { next: start, mean, arrival, rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
@@ -50,21 +53,23 @@ impl Schedule {
 
 /// Lets the streams of a thread go at the times of its schedule.
 pub(super) struct Pacer {
-    schedule: RefCell<Schedule>,
+    /// Begins the schedule: when the first stream is ready, so that connecting makes nobody late.
+    begin: Box<dyn Fn() -> Schedule>,
+    schedule: RefCell<Option<Schedule>>,
     /// Streams that wait for their time, in its order.
     waiting: RefCell<VecDeque<(Instant, oneshot::Sender<()>)>>,
     came: Semaphore,
 }
 
 impl Pacer {
-    pub(super) fn new(schedule: Schedule) -> Self {
+    pub(super) fn new(begin: Box<dyn Fn() -> Schedule>) -> Self {
         let (waiting, came) = (RefCell::default(), Semaphore::new(0));
-        Self { schedule: RefCell::new(schedule), waiting, came }
+        Self { begin, schedule: RefCell::default(), waiting, came }
     }
 
     /// Waits for the next arrival that no other stream took; when it was to be.
     pub(super) async fn next(&self) -> Instant {
-        let at = self.schedule.borrow_mut().next();
+        let at = self.schedule.borrow_mut().get_or_insert_with(&self.begin).next();
         if at > Instant::now() {
             let (sender, receiver) = oneshot::channel();
             self.waiting.borrow_mut().push_back((at, sender));
@@ -136,7 +141,8 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
             let start = Instant::now();
-            let pacer = Pacer::new(Schedule::new(start, 2_000.0, Arrival::Poisson, 3));
+            let begin = move || Schedule::new(start, 2_000.0, Arrival::Poisson, 3);
+            let pacer = Pacer::new(Box::new(begin));
             let taken = RefCell::new(Vec::new());
             let stream = async || {
                 for _ in 0..50 {

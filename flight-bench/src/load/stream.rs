@@ -56,7 +56,11 @@ impl Stream {
     /// Waits for the time of the next call or batch, in an open loop; when that was to be.
     pub(super) async fn next_arrival(&self) -> Option<Instant> {
         match &self.pacer {
-            Some(pacer) => Some(pacer.next().await),
+            Some(pacer) => {
+                // Ready: at a low rate, its first turn may be far away.
+                self.report(true);
+                Some(pacer.next().await)
+            }
             None => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -121,6 +121,8 @@ async fn run(
                 std::panic::resume_unwind(error.into_panic());
             }
         }
+        // This thread and its connections stay until what they used has been looked at.
+        gate.over().await;
     };
     let over = async {
         gate.over().await;
@@ -144,11 +146,16 @@ async fn run(
 
 /// What lets this thread's streams go, in an open loop; its share of the rate is that of its streams.
 fn pacer(job: &Job, thread: usize, streams: usize) -> Option<Rc<Pacer>> {
-    let pace = job.pace.get()?;
+    let pace = *job.pace.get()?;
     let share = streams as f64 / job.load.streams as f64;
     let (per_second, seed) = (pace.per_second * share, pace.seed.wrapping_add(thread as u64));
-    let schedule = Schedule::new(Instant::now(), per_second, pace.arrival, seed);
-    Some(Rc::new(Pacer::new(schedule)))
+    // Threads that tick alike would tick at once.
+    let ahead = thread as f64 / job.load.threads as f64 / per_second;
+    let begin = move || {
+        let start = Instant::now() + Duration::from_secs_f64(ahead);
+        Schedule::new(start, per_second, pace.arrival, seed)
+    };
+    Some(Rc::new(Pacer::new(Box::new(begin))))
 }
 
 /// The streams of a thread as (id, connection): a connection belongs to one thread.

@@ -56,8 +56,7 @@ pub(crate) struct StreamCounts {
     pub(crate) transfer: Transfer,
     /// Until its first batch (get), acknowledgement (put) or answer (unary).
     pub(crate) first_ns: Option<u64>,
-    /// The longest time between two of its batches or calls that ended in the window, or from its
-    /// opening to the first.
+    /// The longest time without a batch or call that ended, as far as it lies in the window.
     pub(crate) longest_gap_ns: u64,
     /// When its last batch or call ended.
     pub(crate) last: Option<Instant>,
@@ -65,12 +64,23 @@ pub(crate) struct StreamCounts {
     pub(crate) done: Option<Instant>,
 }
 
+impl StreamCounts {
+    /// Counts the pause up to the end of a window, which no batch ended.
+    pub(crate) fn ended(&mut self, opens: Instant, closes: Instant) {
+        let since = self.last.map_or(opens, |last| last.max(opens));
+        let pause = closes.saturating_duration_since(since);
+        let pause = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+        self.longest_gap_ns = self.longest_gap_ns.max(pause);
+    }
+}
+
 impl Transfer {
     pub(crate) fn add(&mut self, other: Self) {
-        self.batches += other.batches;
-        self.rows += other.rows;
-        self.logical_bytes += other.logical_bytes;
-        self.encoded_bytes += other.encoded_bytes;
+        // Runs are read back from files, which may hold anything.
+        self.batches = self.batches.saturating_add(other.batches);
+        self.rows = self.rows.saturating_add(other.rows);
+        self.logical_bytes = self.logical_bytes.saturating_add(other.logical_bytes);
+        self.encoded_bytes = self.encoded_bytes.saturating_add(other.encoded_bytes);
     }
 }
 
@@ -165,8 +175,8 @@ impl Recording {
     /// Adds what another thread recorded; streams stay in the order of their ids.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.transfer.add(other.counts.transfer);
-        self.counts.reopens += other.counts.reopens;
-        self.counts.reconnects += other.counts.reconnects;
+        self.counts.reopens = self.counts.reopens.saturating_add(other.counts.reopens);
+        self.counts.reconnects = self.counts.reconnects.saturating_add(other.counts.reconnects);
         self.latencies.merge(&other.latencies);
         self.errors.merge(&other.errors);
         self.slices.merge(&other.slices);

@@ -37,10 +37,10 @@ impl Slices {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            mine.batches += theirs.batches;
-            mine.logical_bytes += theirs.logical_bytes;
+            mine.batches = mine.batches.saturating_add(theirs.batches);
+            mine.logical_bytes = mine.logical_bytes.saturating_add(theirs.logical_bytes);
             mine.lag_ns = mine.lag_ns.saturating_add(theirs.lag_ns);
-            mine.sent += theirs.sent;
+            mine.sent = mine.sent.saturating_add(theirs.sent);
         }
     }
 

@@ -71,13 +71,14 @@ fn cost<'a>(
         return None;
     }
     let sum = |amount: &dyn Fn(&(&Measured, &Spent)) -> u64| -> f64 {
-        sides.iter().map(amount).sum::<u64>() as f64
+        sides.iter().map(|side| amount(side) as f64).sum()
     };
     let transfer = |side: &(&Measured, &Spent)| side.0.repeat.recording.counts.transfer;
     let bytes = sum(&|side| transfer(side).logical_bytes);
     let batches = sum(&|side| transfer(side).batches);
     let cpu = sum(&|side| side.1.cpu_ns);
-    let switches = sum(&|side| side.1.voluntary_switches + side.1.involuntary_switches);
+    let switches =
+        sum(&|side| side.1.voluntary_switches.saturating_add(side.1.involuntary_switches));
     let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
     let bytes = if variant.workload.moves_batches() { bytes } else { 0.0 };
     Some(Cost {

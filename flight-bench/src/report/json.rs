@@ -159,7 +159,9 @@ fn exchange_format(histogram: &Histogram<u64>) -> Option<String> {
 /// added up.
 pub(super) fn check_bounds(histogram: &Histogram<u64>) -> anyhow::Result<()> {
     let max = crate::limits::LATENCY_MAX.as_nanos() as u64;
-    let same = histogram.sigfig() == crate::limits::LATENCY_DIGITS && histogram.high() == max;
+    let same = histogram.low() == 1
+        && histogram.sigfig() == crate::limits::LATENCY_DIGITS
+        && histogram.high() == max;
     anyhow::ensure!(same, "it has other bounds than this program's");
     Ok(())
 }

@@ -70,6 +70,17 @@ pub(crate) struct RunRecord {
     /// The handshakes of `tls`: `full` or `ticket`.
     #[serde(default)]
     pub(crate) resume: Option<Name>,
+    /// The key of the certificate of a started server, of `tls`: `ec` or `rsa`.
+    #[serde(default)]
+    pub(crate) key: Option<Name>,
+    /// Bytes of HTTP/2 windows that were asked for; absent: this program's own.
+    #[serde(default)]
+    pub(crate) h2_stream_window: Option<u32>,
+    #[serde(default)]
+    pub(crate) h2_connection_window: Option<u32>,
+    /// Rows of the sample of a started server.
+    #[serde(default)]
+    pub(crate) sample_rows: Option<u64>,
 }
 
 /// A word that this program writes, or read from what it has written.

@@ -87,6 +87,10 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             rate_share: None,
             arrival: None,
             resume: None,
+            key: None,
+            h2_stream_window: None,
+            h2_connection_window: None,
+            sample_rows: None,
         },
         server: Some(ServerRecord {
             kind: "child".into(),

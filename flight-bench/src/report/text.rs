@@ -50,7 +50,7 @@ fn head(out: &mut String, results: &Results) {
 
 /// `closed loop`, `open loop, 20000/s, poisson arrivals`.
 pub(super) fn model(record: &RunRecord) -> String {
-    let Some(rate) = record.rate else { return "closed loop".to_owned() };
+    let Some(rate) = record.rate else { return format!("{} loop", record.model) };
     let share =
         record.rate_share.map(|share| format!(" ({:.0} % of a closed loop)", share * 100.0));
     let arrival = record.arrival.as_deref().unwrap_or_default();

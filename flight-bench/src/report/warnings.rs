@@ -70,9 +70,9 @@ fn saturated(results: &Results, variant: &Variant) -> Option<String> {
     let rate = results.record.rate?;
     let interval = (1e9 / rate) as u64;
     let is_saturated = |slices: &Slices| {
-        let lags: Option<Vec<u64>> =
-            slices.iter().map(|slice| Some(slice.mean_lag_ns()? as u64)).collect();
-        lags.and_then(|lags| saturation(&lags, interval)).is_some_and(|judged| judged.saturated)
+        let lags = slices.iter().filter_map(|slice| Some(slice.mean_lag_ns()? as u64));
+        let lags: Vec<u64> = lags.collect();
+        saturation(&lags, interval).is_some_and(|judged| judged.saturated)
     };
     let complete = variant.measured.iter().filter(|measured| measured.complete);
     let saturated: Vec<_> =

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 
 use crate::cli::{Source, Verify};
-use crate::config::{Arrival, Config, PutData, Rate, Resume, Target, Work};
+use crate::config::{Arrival, Config, KeyKind, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
 
@@ -54,22 +54,19 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         extent: load.extent.into(),
         repeats: load.repeats,
         max_message_bytes: config.link.max_message_bytes as u64,
+        h2_stream_window: config.link.stream_window,
+        h2_connection_window: config.link.connection_window,
         verify: "count".into(),
         ..RunRecord::default()
     };
-    if let Some(pace) = config.pace {
-        record.model = "open".into();
-        let arrival = if pace.arrival == Arrival::Poisson { "poisson" } else { "uniform" };
-        record.arrival = Some(arrival.into());
-        match pace.rate {
-            Rate::PerSecond(rate) => record.rate = Some(rate),
-            Rate::Share(share) => record.rate_share = Some(share),
-        }
-    }
+    note_pace(&mut record, config);
+    let child = matches!(config.target, Target::Child { .. });
     match &config.work {
-        Work::Quick(_) => {}
+        Work::Quick(quick) => record.sample_rows = child.then_some(quick.sample_rows),
         Work::Tls(tls) => {
             record.command = "tls".into();
+            record.transport = "hyper".into();
+            record.key = Some(if tls.key == KeyKind::Ec { "ec" } else { "rsa" }.into());
             record.resume = Some(if tls.resume == Resume::Full { "full" } else { "ticket" }.into());
             record.verify = "none".into();
         }
@@ -86,11 +83,13 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         }
         Work::Unary(unary) => {
             record.command = "unary".into();
+            record.transport = "hyper".into();
             record.call = Some(unary.call.name().to_owned());
             record.verify = "none".into();
         }
         Work::Get(get) => {
             record.command = "get".into();
+            record.sample_rows = child.then_some(get.sample_rows);
             record.sources = get.sources.iter().map(ToString::to_string).collect();
             record.batch_rows = get.batch_rows;
             record.message_bytes = get.message_bytes;
@@ -112,6 +111,18 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         }
     }
     record
+}
+
+/// Notes an open loop.
+fn note_pace(record: &mut RunRecord, config: &Config) {
+    let Some(pace) = config.pace else { return };
+    record.model = "open".into();
+    let arrival = if pace.arrival == Arrival::Poisson { "poisson" } else { "uniform" };
+    record.arrival = Some(arrival.into());
+    match pace.rate {
+        Rate::PerSecond(rate) => record.rate = Some(rate),
+        Rate::Share(share) => record.rate_share = Some(share),
+    }
 }
 
 fn warnings(config: &Config) -> Vec<String> {

@@ -48,6 +48,8 @@ async fn read_across(case: &Case, change: impl FnOnce(&Path)) -> Result<Vec<Reco
     let info = client.info(r#"{"dataset":"t"}"#).await.unwrap();
     let mut stream = client.stream(&info.endpoint[0].ticket.clone().unwrap().ticket).await.unwrap();
     let mut got = vec![stream.next().await.unwrap().unwrap()];
+    let maps = fs::read_to_string(format!("/proc/{}/maps", served.pid())).unwrap();
+    assert_eq!(maps.contains("t.feather"), format == "feather", "what was uploaded is mapped");
     change(&served.data().join(format!("t.{format}")));
     let outcome = loop {
         match stream.next().await {

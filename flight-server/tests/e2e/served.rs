@@ -42,6 +42,10 @@ impl Served {
         self.data.path()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.server.pid()
+    }
+
     pub async fn client(&self, secure: bool, transport: Transport) -> Client {
         let endpoints = self.server.ready()["endpoints"].as_array().unwrap();
         let endpoints = endpoints.iter().map(|endpoint| endpoint.as_str().unwrap());

@@ -153,7 +153,13 @@ impl IpcPieces {
         let rows_max = self.options.batch_rows_max.unwrap_or(usize::MAX).max(1) as u64;
         if all && bytes <= self.options.message_bytes_max && stored <= rows_max {
             if !index.checked.has_whole(at) {
-                let body = self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?;
+                // Decoders of compressed buffers look at lengths again that were checked before.
+                let body = match block.compression {
+                    Some(_) => {
+                        self.scan.access.read_aligned(entry.body_offset, entry.body_bytes)?
+                    }
+                    None => self.scan.access.bytes_of(entry.body_offset, entry.body_bytes)?,
+                };
                 self.scan.decode(header, &body)?;
                 self.scan.index.checked.add_whole(at);
             }

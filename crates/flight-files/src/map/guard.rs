@@ -67,7 +67,7 @@ impl Guard {
         })?;
         let (slot, range) = (&SLOTS[index], memory.as_ptr_range());
         slot.lost.store(false, Ordering::Relaxed);
-        slot.end.store(range.end.addr(), Ordering::Relaxed);
+        slot.end.store(range.end.addr(), Ordering::Release);
         USED.fetch_max(index + 1, Ordering::Release);
         slot.start.store(range.start.addr(), Ordering::Release);
         Ok(Self(slot))
@@ -113,6 +113,13 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *
     if code == libc::BUS_ADRERR && replace(address) {
         return;
     }
+    if code <= 0 {
+        // Sent by somebody (sigaction(2)), not raised: nothing faults again when this returns.
+        by_default(signal);
+        // SAFETY: a system call that a handler may make.
+        unsafe { libc::raise(signal) };
+        return;
+    }
     hand_on(signal, info, context);
 }
 
@@ -121,8 +128,10 @@ fn replace(address: usize) -> bool {
     let used = USED.load(Ordering::Acquire);
     for slot in &SLOTS[..used] {
         let start = slot.start.load(Ordering::Acquire);
-        let end = slot.end.load(Ordering::Relaxed);
-        if start <= TAKEN || !(start..end).contains(&address) {
+        let end = slot.end.load(Ordering::Acquire);
+        // Of one mapping, if the slot still begins where it did: it may have been filled anew.
+        let again = slot.start.load(Ordering::Acquire);
+        if start <= TAKEN || again != start || !(start..end).contains(&address) {
             continue;
         }
         slot.lost.store(true, Ordering::Release);
@@ -159,14 +168,17 @@ fn hand_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
                 }
             }
         }
-        _ => {
-            // The default: the thread faults again when this returns, which ends the process.
-            // SAFETY: as in `install`.
-            unsafe {
-                let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
-                libc::sigaction(signal, &raw const default, null_mut());
-            }
-        }
+        // The thread faults again when this returns, which ends the process.
+        _ => by_default(signal),
+    }
+}
+
+/// Has the system do what it does by itself.
+fn by_default(signal: c_int) {
+    // SAFETY: as in `install`.
+    unsafe {
+        let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        libc::sigaction(signal, &raw const default, null_mut());
     }
 }
 
@@ -246,6 +258,25 @@ mod tests {
         let (file, memory) = mapped();
         file.set_len(0).unwrap();
         read(&memory, 0);
+    }
+
+    #[test]
+    #[ignore = "ends the process; run by the test below"]
+    fn is_sent_the_signal() {
+        let (_kept, memory) = mapped();
+        let _guard = Guard::of(&memory).unwrap();
+        // SAFETY: a system call.
+        unsafe { libc::raise(libc::SIGBUS) };
+    }
+
+    #[test]
+    fn a_signal_that_was_sent_ends_the_process_as_ever() {
+        let test = "map::guard::tests::is_sent_the_signal";
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--ignored"])
+            .output()
+            .unwrap();
+        assert_eq!(child.status.signal(), Some(libc::SIGBUS), "{child:?}");
     }
 
     #[test]

@@ -97,8 +97,11 @@ impl Sending {
         }
         if self.frames()?.share_source() {
             // What was sent is sound if the source is still what it was afterwards.
-            let sent = self.unsent.acquire_many(UNSENT_MAX);
-            drop(in_time(self.deadline, self.stall, sent).await?);
+            while let Some(unsent) = self.unsent() {
+                // As long for each frame as for any before.
+                let one_less = self.unsent.acquire_many(UNSENT_MAX - unsent + 1);
+                drop(in_time(self.deadline, self.stall, one_less).await?);
+            }
             self.frames()?.check_source()?;
         }
         Ok(())
@@ -125,6 +128,12 @@ impl Sending {
             }
         };
         room.ok_or_else(|| Ended::WithoutTrailers(Status::cancelled("the client went away")))
+    }
+
+    /// How many frames that share memory with their source wait for the socket, if any do.
+    fn unsent(&self) -> Option<u32> {
+        let sent = u32::try_from(self.unsent.available_permits()).unwrap_or(UNSENT_MAX);
+        UNSENT_MAX.checked_sub(sent).filter(|unsent| *unsent > 0)
     }
 
     /// The next frame, with its batches and rows; `None` after the last.
