@@ -51,6 +51,21 @@ class Foreign(flight.FlightServerBase):
             name = b"/".join(descriptor.path).decode()
             self.tables[name] = pa.Table.from_batches(batches, reader.schema)
 
+    def list_flights(self, context, criteria):
+        for name in self.tables:
+            yield self.get_flight_info(context, flight.FlightDescriptor.for_path(name))
+
+    def get_schema(self, context, descriptor):
+        return flight.SchemaResult(self.get_flight_info(context, descriptor).schema)
+
+    def do_action(self, context, action):
+        yield b"pong"
+
+    def do_exchange(self, context, descriptor, reader, writer):
+        writer.begin(reader.schema)
+        for chunk in reader:
+            writer.write_with_metadata(chunk.data, chunk.app_metadata)
+
 
 @pytest.fixture
 def foreign():
@@ -60,7 +75,7 @@ def foreign():
 
 def bench(bench_bin, *arguments, code=0):
     """Runs flight-bench and parses its report, which is JSON in the strict sense."""
-    command = [bench_bin, *map(str, arguments), "--format", "json"]
+    command = [bench_bin, *map(str, arguments), "--format", "json", "--no-save"]
     result = subprocess.run(command, capture_output=True, timeout=100)
     assert result.returncode == code, result.stderr.decode()
     if code:
@@ -115,3 +130,39 @@ def test_a_server_that_is_not_there_is_a_failure_with_its_address(bench_bin):
     said = bench(bench_bin, "get", "grpc://127.0.0.1:1", "--source", "path:x", "--batches", 10,
                  code=5)
     assert "127.0.0.1:1" in said
+
+
+@pytest.mark.parametrize("call", ["info", "schema", "list", "action"])
+def test_calls_of_a_foreign_server_are_counted(bench_bin, foreign, call):
+    about = ["--source", "path:numbers"] if call in ("info", "schema") else []
+    report = bench(bench_bin, "unary", call, f"grpc://127.0.0.1:{foreign.port}", *about,
+                   "--batches", 50, "--repeats", 2, "--streams", 2)
+    assert counts(report)[0] == 200
+    assert report["variants"][0]["latency"]["unary.service"]["n"] == 200
+
+
+def test_an_open_loop_keeps_its_rate_against_a_foreign_server(bench_bin, foreign):
+    report = bench(bench_bin, "unary", "list", f"grpc://127.0.0.1:{foreign.port}",
+                   "--rate", 100, "--duration", "1s", "--warmup", "100ms", "--repeats", 1,
+                   "--streams", 4)
+    assert 50 < report["summary"]["unary.calls_per_s"]["median"] < 150
+
+
+def test_a_call_that_a_foreign_server_lacks_is_a_failure(bench_bin, foreign):
+    said = bench(bench_bin, "unary", "poll", f"grpc://127.0.0.1:{foreign.port}", "--source",
+                 "path:numbers", "--batches", 5, "--repeats", 1, code=1)
+    assert "UNIMPLEMENTED" in said
+
+
+@pytest.mark.parametrize("transport", ["own", "hyper"])
+def test_batches_come_back_from_a_foreign_server(bench_bin, foreign, transport):
+    report = bench(bench_bin, "exchange", f"grpc://127.0.0.1:{foreign.port}", "--batches", 40,
+                   "--repeats", 2, "--batch-rows", 1000, "--transport", transport)
+    assert counts(report) == (80, 80_000)
+
+
+def test_connections_of_a_foreign_server_are_measured_in_plaintext_too(bench_bin, foreign):
+    report = bench(bench_bin, "tls", f"grpc://127.0.0.1:{foreign.port}", "--batches", 10,
+                   "--repeats", 2)
+    assert counts(report)[0] == 20
+    assert "tls.handshake" not in report["variants"][0]["latency"]
