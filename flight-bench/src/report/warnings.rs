@@ -57,7 +57,7 @@ fn unsteady(variant: &Variant) -> Option<String> {
     let word = if change < 0.0 { "fell" } else { "rose" };
     Some(format!(
         "not steady: in {} of {} repeats the rate changed while it was measured; in repeat {} it \
-         {word} by {:.0} %. Try a longer --warmup or --duration",
+         {word} by {:.0} % of its mean. Try a longer --warmup or --duration",
         unsteady.len(),
         variant.measured.len(),
         round + 1,

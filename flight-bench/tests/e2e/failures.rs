@@ -185,6 +185,8 @@ fn a_server_that_restarts_is_found_again_and_its_absence_counted() {
     let mut restarted = None;
     let run = when_the_first_round_is_over(&line, || {
         server.kill();
+        // Away for longer than a round, so that one has to notice, wherever it was when this came.
+        std::thread::sleep(Duration::from_millis(600));
         restarted = Some(serve());
     });
     let run = run.ended(1);
