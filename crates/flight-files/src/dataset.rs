@@ -312,6 +312,11 @@ impl PieceReader {
         }
     }
 
+    /// Whether pieces are decoded before they are asked for.
+    pub fn decodes_ahead(&self) -> bool {
+        matches!(&self.source, Pieces::Batches(BatchReader { source: Source::Ahead(_), .. }))
+    }
+
     /// Gives up what was decoded ahead, which is decoded again when the next piece is asked for:
     /// for streams that nobody reads.
     pub fn park(&mut self) {

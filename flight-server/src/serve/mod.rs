@@ -57,14 +57,15 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let endpoints: Vec<_> = listeners.iter().map(|l| l.endpoint().clone()).collect();
 
     let counters = Arc::new(Counters::default());
-    let metrics = Arc::new(Metrics::new());
+    let decode = DecodePool::new(config.decode.clone()).context("--decode-threads")?;
+    let metrics = Arc::new(Metrics::new(Arc::clone(&decode)));
     let (health_reporter, health) = tonic_health::server::health_reporter();
     let flight = Arc::new(Flight {
         store: Arc::clone(&store),
         metrics: Arc::clone(&metrics),
         budget: Budget::new(config.budget_bytes),
         lookups: Lookups::default(),
-        decode: DecodePool::new(config.decode.clone()).context("--decode-threads")?,
+        decode,
         perf: config.perf,
         stall: config.stall,
     });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Instant;
 
+use flight_files::DecodePool;
 use flight_net::server::Counters;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
@@ -57,6 +58,10 @@ pub struct Metrics {
     received_rows: Counter,
     streams: Gauge<i64, AtomicI64>,
     connections: Gauge<i64, AtomicI64>,
+    /// Of frames that were made and of which some has not left.
+    unsent_bytes: Gauge<i64, AtomicI64>,
+    decoded_bytes: Gauge<i64, AtomicI64>,
+    decode: Arc<DecodePool>,
     accepted: Counter<u64, AtomicU64>,
     refused: Counter<u64, AtomicU64>,
     handshakes_failed: Counter<u64, AtomicU64>,
@@ -64,7 +69,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn new() -> Self {
+    pub fn new(decode: Arc<DecodePool>) -> Self {
         let mut registry = Registry::with_prefix("flight_server");
         let calls = Family::default();
         registry.register("calls", "Calls that ended, by method and gRPC code", calls.clone());
@@ -93,6 +98,17 @@ impl Metrics {
             panics: counter("panics", "Calls that ended by a fault of the server"),
             streams: gauge(&mut registry, "open_streams", "DoGet and DoPut streams that are open"),
             connections: gauge(&mut registry, "open_connections", "Connections that are open"),
+            unsent_bytes: gauge(
+                &mut registry,
+                "unsent_bytes",
+                "Bytes of messages of DoGet streams that wait for their readers",
+            ),
+            decoded_bytes: gauge(
+                &mut registry,
+                "decoded_ahead_bytes",
+                "Bytes of Parquet that are decoded, or being decoded, ahead of their readers",
+            ),
+            decode,
             calls,
             seconds,
             registry,
@@ -107,7 +123,8 @@ impl Metrics {
         let failed = now(&counters.handshakes_failed);
         self.handshakes_failed.inner().store(failed, Ordering::Relaxed);
         self.panics.inner().store(now(&counters.panics), Ordering::Relaxed);
-        self.connections.set(i64::try_from(now(&counters.open)).unwrap_or(i64::MAX));
+        self.connections.set(level(now(&counters.open)));
+        self.decoded_bytes.set(level(self.decode.bytes()));
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a String takes all text");
         text
@@ -127,6 +144,11 @@ impl Metrics {
             finished: false,
         }
     }
+}
+
+/// A gauge's value.
+fn level(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn gauge(registry: &mut Registry, name: &str, help: &str) -> Gauge<i64, AtomicI64> {
@@ -149,6 +171,13 @@ impl Call {
         self.metrics.sent_bytes.inc_by(bytes);
         self.metrics.sent_batches.inc_by(batches);
         self.metrics.sent_rows.inc_by(rows);
+    }
+
+    /// Counts a frame as waiting for its reader, until what is given is dropped.
+    pub(super) fn waits(&self, bytes: u64) -> Waiting {
+        let bytes = level(bytes);
+        self.metrics.unsent_bytes.inc_by(bytes);
+        Waiting { metrics: Arc::clone(&self.metrics), bytes }
     }
 
     pub(super) fn received(&self, bytes: u64, batches: u64, rows: u64) {
@@ -185,6 +214,18 @@ impl Drop for Call {
     }
 }
 
+/// A frame that waits for its reader.
+pub(super) struct Waiting {
+    metrics: Arc<Metrics>,
+    bytes: i64,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.metrics.unsent_bytes.dec_by(self.bytes);
+    }
+}
+
 /// A code's name as gRPC writes it.
 fn code_name(code: Code) -> &'static str {
     match code {
@@ -210,13 +251,18 @@ fn code_name(code: Code) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use flight_files::DecodeOptions;
+
     use super::*;
 
     #[test]
     fn calls_are_counted_by_method_and_code() {
-        let metrics = Arc::new(Metrics::new());
+        let decode = DecodePool::new(DecodeOptions::default()).unwrap();
+        let metrics = Arc::new(Metrics::new(decode));
         let mut call = metrics.begin("DoGet");
         call.sent(100, 2, 30);
+        let waiting = call.waits(100);
+        drop(call.waits(70));
         call.finish(&Status::ok(""));
         drop(call);
         drop(metrics.begin("DoPut"));
@@ -230,10 +276,14 @@ mod tests {
             "flight_server_sent_rows_total 30",
             "flight_server_open_streams 0",
             "flight_server_open_connections 3",
+            "flight_server_unsent_bytes 100",
+            "flight_server_decoded_ahead_bytes 0",
             r#"flight_server_call_duration_seconds_count{method="DoGet"} 1"#,
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
+        drop(waiting);
+        assert!(metrics.encode(&counters).contains("flight_server_unsent_bytes 0\n"));
     }
 }

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
 use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector, StreamConnection};
+use flight_testkit::ServerProcess;
 use flight_wire::protocol::PutSummary;
 use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame};
 use prost::Message as _;
@@ -176,4 +177,15 @@ pub fn tag_of(batches: &[RecordBatch], rows: usize) -> i64 {
     assert!(tags.iter().all(|tag| *tag == tags[0]), "rows of several uploads in one table");
     assert!(order.iter().enumerate().all(|(at, row)| at as i64 == *row), "rows out of order");
     tags[0]
+}
+
+/// What a server's admin endpoint answers, head and all.
+pub fn admin_get(server: &ServerProcess, path: &str) -> String {
+    use std::io::{Read as _, Write as _};
+    let admin = server.ready()["admin"].as_str().unwrap().strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(admin).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }

@@ -1,12 +1,9 @@
 //! Starting, announcing, stopping.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use flight_testkit::{ServerCommand, ServerProcess};
 use tempfile::tempdir;
 
-use crate::client::{Client, table};
+use crate::client::{Client, admin_get, table};
 
 #[tokio::test]
 async fn sigterm_ends_it_with_code_0() {
@@ -74,15 +71,7 @@ async fn metrics_and_health_are_told_over_http() {
     client.put(r#"{"dataset":"a"}"#, &[table(1, 1000)]).await.unwrap();
     client.get(r#"{"dataset":"a"}"#).await.unwrap();
     client.info(r#"{"dataset":"b"}"#).await.unwrap_err();
-    let admin =
-        server.ready()["admin"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
-    let get = |path: &str| {
-        let mut stream = TcpStream::connect(&admin).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    };
+    let get = |path: &str| admin_get(&server, path);
     let metrics = get("/metrics");
     for line in [
         r#"flight_server_calls_total{method="DoGet",code="OK"} 1"#,
@@ -90,6 +79,8 @@ async fn metrics_and_health_are_told_over_http() {
         "flight_server_received_rows_total 1000",
         "flight_server_sent_rows_total 1000",
         "flight_server_open_connections 1",
+        "flight_server_unsent_bytes 0",
+        "flight_server_decoded_ahead_bytes 0",
     ] {
         assert!(metrics.lines().any(|l| l == line), "{line} is not in\n{metrics}");
     }

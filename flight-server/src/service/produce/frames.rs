@@ -19,6 +19,11 @@ pub(in crate::service) trait Rows:
     /// Gives up memory that can be had again, since nobody reads at present.
     fn park(&mut self) {}
 
+    /// Whether rows are made ahead of being asked for, so that nothing else has to wait ready.
+    fn are_made_ahead(&self) -> bool {
+        false
+    }
+
     /// Whether what becomes of the source may show in what was not sent yet.
     fn shares_source(&self) -> bool {
         false
@@ -33,6 +38,10 @@ pub(in crate::service) trait Rows:
 impl Rows for PieceReader {
     fn park(&mut self) {
         Self::park(self);
+    }
+
+    fn are_made_ahead(&self) -> bool {
+        self.decodes_ahead()
     }
 
     fn shares_source(&self) -> bool {
@@ -148,6 +157,11 @@ impl Frames {
     /// Gives up memory that can be had again, since nobody reads at present.
     pub(super) fn park(&mut self) {
         self.rows.park();
+    }
+
+    /// Whether what they are made of is made ahead of being asked for.
+    pub(super) fn are_made_ahead(&self) -> bool {
+        self.rows.are_made_ahead()
     }
 
     /// Whether frames share memory with what they are made of.

@@ -84,14 +84,13 @@ impl Sending {
             // Room first, so that a stalled reader holds what waits for it and nothing more.
             let (room, part) = self.room(sender).await?;
             let Some((mut frame, (batches, rows))) = self.make().await? else { break };
-            match part {
-                Some(part) => frame.holding(part),
-                None if self.frames()?.share_source() => {
-                    frame.holding(Arc::clone(&self.unsent).try_acquire_owned());
-                }
-                None => {}
-            }
             let bytes = frame.bytes() as u64;
+            let waiting = call.waits(bytes);
+            if self.frames()?.share_source() {
+                frame.holding((waiting, part, Arc::clone(&self.unsent).try_acquire_owned()));
+            } else {
+                frame.holding((waiting, part));
+            }
             room.send(frame);
             call.sent(bytes, batches, rows);
         }
@@ -113,10 +112,12 @@ impl Sending {
         sender: &'a FrameSender,
     ) -> Result<(Room<'a>, Option<OwnedSemaphorePermit>), Ended> {
         let (parts, begun) = (Arc::clone(&self.parts), self.frames()?.are_amid_body());
+        let made_ahead = self.frames()?.are_made_ahead();
         let room = async {
             // It never closes.
             let part = if begun { parts.acquire_owned().await.ok() } else { None };
-            sender.room().await.map(|room| (room, part))
+            let room = if made_ahead { sender.wanted().await } else { sender.room().await };
+            room.map(|room| (room, part))
         };
         let mut room = pin!(in_time(self.deadline, self.stall, room));
         let room = match timeout(self.patience, &mut room).await {
