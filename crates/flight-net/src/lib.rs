@@ -9,12 +9,14 @@
 
 mod body;
 pub mod client;
+mod clock;
 mod endpoint;
 pub mod limits;
 pub mod server;
 mod socket;
 
 pub use body::{Body, BodyError, FrameSender, Room};
+pub use clock::MachineClock;
 pub use endpoint::{DEFAULT_PORT, Endpoint, EndpointError};
 
 /// Paths of the Flight calls that carry batches.

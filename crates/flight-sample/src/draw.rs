@@ -21,6 +21,11 @@ impl Draw {
         self.0.next_u64()
     }
 
+    /// A number in [0, 1), a multiple of 2^-53.
+    pub(crate) fn share(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// A number below `bound`, uniform but for one part in 2^32.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         let scaled = u64::from(self.0.next_u32()) * u64::from(bound);

@@ -5,7 +5,10 @@
 //! number of rows. The same seed gives the same bytes on every machine and in every release: the
 //! only source of chance is ChaCha8, and no floating-point function of the system takes part.
 //! Where the batches go is left to the caller.
+//!
+//! [`arrivals`] are the times of open loops, drawn from the same source.
 
+pub mod arrivals;
 mod draw;
 pub mod limits;
 mod perf4;

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::source::Source;
-use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, units};
+use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, PaceArgs, TargetArgs, TlsArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
@@ -15,6 +15,9 @@ pub(crate) struct GetArgs {
 
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
 
     #[command(flatten)]
     pub(crate) check: CheckArgs,

@@ -13,7 +13,9 @@ pub(crate) struct PaceArgs {
     ///
     /// An open loop: each is sent at a time that is drawn beforehand, however slow the server is,
     /// and its response time counts from that time. A share is one of what the same streams reach in
-    /// a closed loop, measured first. Default: as fast as the streams can (a closed loop).
+    /// a closed loop, measured first. The batches of get are the server's to send: a flight-server
+    /// with --perf sends them at such times, and says when each was due. Default: as fast as the
+    /// streams can (a closed loop).
     #[arg(short, long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
 
@@ -29,6 +31,15 @@ pub(crate) struct PaceArgs {
 pub(crate) enum Arrival {
     Poisson,
     Uniform,
+}
+
+impl From<Arrival> for flight_sample::arrivals::Arrival {
+    fn from(arrival: Arrival) -> Self {
+        match arrival {
+            Arrival::Poisson => Self::Poisson,
+            Arrival::Uniform => Self::Uniform,
+        }
+    }
 }
 
 /// The load of an open loop.

@@ -291,7 +291,7 @@ impl Config {
             target: Target::new(args.target, args.tls)?,
             checks: Checks::new(args.check, Workload::Get, &load, &args.output.runs)?,
             load,
-            pace: None,
+            pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
         })
     }

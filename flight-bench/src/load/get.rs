@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use arrow_schema::{Schema, SchemaRef};
 use flight_wire::{BatchDecoder, Checksum, DecodeLimits, Decoded, FlightMessage};
-use tonic::metadata::MetadataMap;
 
+use super::paced::Paced;
 use super::stream::Stream;
 use super::{GetCheck, GetJob};
 use crate::config::Extent;
@@ -112,7 +112,9 @@ async fn read(
     let connection = stream.link.connection(stream.shared_recorder()).await?;
     let opened = Instant::now();
     stream.opening(opened);
-    let mut messages = connection.do_get(ticket, MetadataMap::new()).await?;
+    let paced = stream.paced.as_ref();
+    let metadata = paced.map(Paced::metadata).unwrap_or_default();
+    let mut messages = connection.do_get(ticket, metadata).await?;
     let mut decoder = BatchDecoder::new(decode_limits(job));
     let mut got = Read::default();
     // The end of one batch is the beginning of the wait for the next: one stamp for both.
@@ -134,12 +136,16 @@ async fn read(
                     logical_bytes: value_bytes(&batch),
                     encoded_bytes: std::mem::take(&mut encoded),
                 };
+                let stamp = paced.map(|paced| paced.stamp(&message)).transpose()?;
                 if got.batches == 0 {
                     first_batch(stream, opened, since);
                 }
                 let mut recorder = stream.recorder();
                 recorder.transferred(stream.slot, amount, since);
                 recorder.latency(Metric::GetWait, std::mem::take(&mut waited), since);
+                if let (Some(paced), Some(stamp)) = (paced, stamp) {
+                    paced.record(&mut recorder, stamp, since);
+                }
                 got.batches += 1;
                 got.rows += amount.rows;
                 left.batch();

@@ -10,6 +10,7 @@ mod gate;
 mod get;
 mod link;
 mod pace;
+mod paced;
 mod put;
 mod resources;
 mod stream;
@@ -33,7 +34,6 @@ use crate::workload::Pool;
 use gate::Gate;
 
 pub(crate) use gate::Interrupt;
-pub(crate) use pace::Schedule;
 pub(crate) use resources::Resources;
 use resources::Watch;
 pub(crate) use unary::Request;
@@ -154,9 +154,11 @@ impl Job {
         let open = self.pace.get().is_some();
         let paced = |metrics: &[Metric]| if open { metrics.to_vec() } else { Vec::new() };
         match &self.work {
-            JobWork::Get(_) => {
-                vec![Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream]
-            }
+            JobWork::Get(_) => [
+                &[Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream][..],
+                &paced(&[Metric::GetDelivery, Metric::GetResponse, Metric::GetLag]),
+            ]
+            .concat(),
             JobWork::Put(_) => [
                 &[
                     Metric::Connect,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::gate::Gate;
 use super::link::Link;
 use super::pace::Pacer;
+use super::paced::Paced;
 use crate::limits::{FAILURES_IN_A_ROW_MAX, RETRY_FIRST, RETRY_LAST};
 use crate::record::{Failure, Recorder};
 
@@ -17,7 +18,9 @@ pub(super) struct Stream {
     pub(super) slot: usize,
     pub(super) link: Rc<Link>,
     pub(super) gate: Arc<Gate>,
-    /// In an open loop.
+    /// In an open loop of DoGet, which the server paces.
+    pub(super) paced: Option<Paced>,
+    /// In any other open loop.
     pacer: Option<Rc<Pacer>>,
     recorder: Rc<RefCell<Recorder>>,
     reported: Cell<bool>,
@@ -35,6 +38,7 @@ impl Stream {
         recorder: Rc<RefCell<Recorder>>,
         gate: Arc<Gate>,
         pacer: Option<Rc<Pacer>>,
+        paced: Option<Paced>,
     ) -> Self {
         let no = || Cell::new(false);
         let failures_in_a_row = Cell::new(0);
@@ -44,6 +48,7 @@ impl Stream {
             slot,
             link,
             gate,
+            paced,
             pacer,
             recorder,
             reported,

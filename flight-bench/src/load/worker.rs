@@ -5,13 +5,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flight_sample::arrivals::Schedule;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::gate::Gate;
 use super::link::Link;
-use super::pace::{Pacer, Schedule};
+use super::pace::Pacer;
+use super::paced::Paced;
 use super::stream::Stream;
 use super::{Job, JobWork, connect, exchange, get, put, unary};
 use crate::limits;
@@ -87,7 +89,8 @@ async fn run(
             }
         };
         let (recorder, gate) = (Rc::clone(recorder), Arc::clone(gate));
-        let stream = Stream::new(id, slot, link, recorder, gate, pacer.clone());
+        let paced = Paced::of(job, id);
+        let stream = Stream::new(id, slot, link, recorder, gate, pacer.clone(), paced);
         let job = Arc::clone(job);
         tasks.spawn_local(async move {
             let work = async {
@@ -147,13 +150,16 @@ async fn run(
 /// What lets this thread's streams go, in an open loop; its share of the rate is that of its streams.
 fn pacer(job: &Job, thread: usize, streams: usize) -> Option<Rc<Pacer>> {
     let pace = *job.pace.get()?;
+    if matches!(job.work, JobWork::Get(_)) {
+        return None; // The server paces what it sends.
+    }
     let share = streams as f64 / job.load.streams as f64;
     let (per_second, seed) = (pace.per_second * share, pace.seed.wrapping_add(thread as u64));
     // Threads that tick alike would tick at once.
     let ahead = thread as f64 / job.load.threads as f64 / per_second;
     let begin = move || {
         let start = Instant::now() + Duration::from_secs_f64(ahead);
-        Schedule::new(start, per_second, pace.arrival, seed)
+        Schedule::new(start, per_second, pace.arrival.into(), seed)
     };
     Some(Rc::new(Pacer::new(Box::new(begin))))
 }

@@ -10,6 +10,9 @@ pub(crate) enum Metric {
     GetFirstBatch,
     GetWait,
     GetStream,
+    GetDelivery,
+    GetResponse,
+    GetLag,
     PutFirstAck,
     PutAck,
     PutWriteWait,
@@ -30,11 +33,14 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
         Self::GetStream,
+        Self::GetDelivery,
+        Self::GetResponse,
+        Self::GetLag,
         Self::PutFirstAck,
         Self::PutAck,
         Self::PutWriteWait,
@@ -61,6 +67,9 @@ impl Metric {
             Self::GetFirstBatch => "get.ttfb",
             Self::GetWait => "get.wait",
             Self::GetStream => "get.stream",
+            Self::GetDelivery => "get.delivery",
+            Self::GetResponse => "get.response",
+            Self::GetLag => "get.lag",
             Self::PutFirstAck => "put.first_ack",
             Self::PutAck => "put.ack",
             Self::PutWriteWait => "put.write_wait",
@@ -93,8 +102,11 @@ impl Metric {
                 "socket to ready HTTP/2 connection, TLS included; those before the window count too"
             }
             Self::GetFirstBatch => "DoGet called to first batch decoded",
-            Self::GetWait => "blocked until the next batch came (a closed loop: not a latency)",
+            Self::GetWait => "blocked until the next batch came (not a latency)",
             Self::GetStream => "DoGet called to end of stream",
+            Self::GetDelivery => "begun by the server to batch decoded",
+            Self::GetResponse => "due by the server's schedule to batch decoded",
+            Self::GetLag => "due by the server's schedule to when it was begun",
             Self::PutFirstAck => "DoPut called to first acknowledgement",
             Self::PutAck => "batch handed over to its acknowledgement",
             Self::PutWriteWait => "blocked while the transport took the batch",

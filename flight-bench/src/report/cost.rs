@@ -121,6 +121,7 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         Workload::Tls => recording.latencies.summary(Metric::ConnectReady),
         Workload::Exchange => recording.latencies.summary(Metric::ExchangeRoundTrip),
     };
+    // Batches of DoGet are late by the server's doing.
     let lag = [Metric::PutLag, Metric::UnaryLag, Metric::ConnectLag, Metric::ExchangeLag];
     let lag = lag.into_iter().find_map(|metric| recording.latencies.summary(metric));
     let moves_bytes = variant.workload.moves_batches();

@@ -36,7 +36,8 @@ pub(super) async fn prepare(
         Work::Quick(work) => quick(config, work, stage, results, progress).await,
         Work::Get(work) => {
             let mut work = work.clone();
-            let perf = work.sources.contains(&Source::Perf);
+            // The perf server is the one that paces streams.
+            let perf = work.sources.contains(&Source::Perf) || config.pace.is_some();
             let rows = work.sources.is_empty().then_some(work.sample_rows);
             let site = site(config, perf, rows, stage, results, progress).await?;
             if matches!(config.target, Target::Child { .. }) && work.sources.is_empty() {

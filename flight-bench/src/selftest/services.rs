@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flight_sample::arrivals::{Arrival, Schedule};
 use flight_stats::proof::Experiment;
 
-use crate::config::Arrival;
-use crate::load::Schedule;
 use crate::record::{Latencies, Metric, Recorder, Recording, Transfer, Window};
 
 /// How far a percentile may be from the truth.

@@ -60,6 +60,26 @@ fn uploads_are_paced_too() {
 }
 
 #[test]
+fn the_server_paces_what_it_sends_however_short_its_streams_are() {
+    for source in ["--sample-rows 200k", "--source perf --records-per-stream 4096"] {
+        let line = format!("get {source} -s 2 --rate 200 --duration 1s --warmup 100ms --repeats 2");
+        let document = bench(&format!("{line} --format json --quiet")).ended(0).json();
+        let rate = number(&document, "/summary/get.batches_per_s/median");
+        assert!((rate - 200.0).abs() < 80.0, "{source}: {rate}/s");
+        let of = |metric| number(&document, &format!("/variants/0/latency/{metric}/mean_ns"));
+        let parts = of("get.delivery") + of("get.lag");
+        assert!((of("get.response") / parts - 1.0).abs() < 0.01, "{source}: of lag and delivery");
+    }
+}
+
+#[test]
+fn a_server_that_paces_nothing_is_named() {
+    let (server, _folder) = serve_known();
+    let run = bench(&format!("get {} --rate 50 {SHORT}", server.endpoint())).ended(1);
+    assert!(run.stderr.contains("this server paces no streams"), "{}", run.stderr);
+}
+
+#[test]
 fn batches_come_back_over_either_transport() {
     for transport in ["own", "hyper"] {
         let line = format!("exchange --transport {transport} -s 2 --batch-rows 1000 {SHORT}");
@@ -108,7 +128,7 @@ fn what_does_not_go_together_is_refused() {
     refused("unary info --format arrow", "lines for batches alone");
     refused("unary info --rate 0", "sends nothing");
     refused("tls grpc+tls://h:1 --key rsa", "TARGET has its own");
-    refused("get --rate 5", "unexpected argument '--rate'");
+    refused("quick --rate 5", "unexpected argument '--rate'");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
 use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector, StreamConnection};
 use flight_testkit::ServerProcess;
 use flight_wire::protocol::PutSummary;
-use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, Frame};
+use flight_wire::{
+    BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, FlightMessage, Frame,
+};
 use prost::Message as _;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
@@ -95,6 +97,22 @@ impl Client {
     pub async fn stream(&self, ticket: &[u8]) -> Result<Stream, Status> {
         let messages = self.streams.do_get(ticket, MetadataMap::new()).await?;
         Ok(Stream { messages, decoder: BatchDecoder::new(DecodeLimits::default()) })
+    }
+
+    /// The messages of a ticket, asked for with a header, as they come.
+    pub async fn messages(
+        &self,
+        ticket: &[u8],
+        (name, value): (&'static str, &str),
+    ) -> Result<Vec<FlightMessage>, Status> {
+        let mut metadata = MetadataMap::new();
+        metadata.insert(name, value.parse().unwrap());
+        let mut stream = self.streams.do_get(ticket, metadata).await?;
+        let mut messages = Vec::new();
+        while let Some(message) = stream.next().await {
+            messages.push(message?);
+        }
+        Ok(messages)
     }
 
     pub fn is_closed(&self) -> bool {

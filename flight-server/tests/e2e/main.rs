@@ -10,6 +10,7 @@ mod equality;
 mod lifecycle;
 mod memory;
 mod messages;
+mod paced;
 mod raw;
 mod served;
 mod stalls;

@@ -4,12 +4,14 @@
 //! these are the forms that flight-server reads.
 
 mod delete;
+mod pace;
 mod perf;
 mod put;
 mod request;
 mod ticket;
 
 pub use delete::DeleteRequest;
+pub use pace::{EmitStamp, PACE_HEADER, PaceRequest};
 pub use perf::{Perf, Token};
 pub use put::{PutMode, PutRequest, PutSummary, StoreCodec, StoreFormat};
 pub use request::{ChecksumKind, ColumnRef, DatasetPath, GetRequest, WireCompression};
@@ -38,6 +40,10 @@ pub enum ProtocolError {
     UploadId { max: usize },
     #[error("cannot parse protobuf: {0}")]
     Protobuf(String),
+    #[error(
+        "flight-pace is not understood; write rate=1000; arrival=poisson; seed=42, 1 to 1e7 a second"
+    )]
+    Pace,
     #[error("the ticket was not issued by this server; call GetFlightInfo for one")]
     Ticket,
 }

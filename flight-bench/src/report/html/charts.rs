@@ -204,7 +204,8 @@ fn draw_spectrum(name: &str, title: &str, series: &[Series]) -> String {
 /// should have been sent.
 fn metrics(workload: Workload, open: bool) -> &'static [Metric] {
     match (workload, open) {
-        (Workload::Get, _) => &[Metric::GetWait, Metric::GetFirstBatch],
+        (Workload::Get, false) => &[Metric::GetWait, Metric::GetFirstBatch],
+        (Workload::Get, true) => &[Metric::GetResponse, Metric::GetDelivery, Metric::GetLag],
         (Workload::Put, false) => &[Metric::PutAck, Metric::PutWriteWait, Metric::PutFirstAck],
         (Workload::Put, true) => &[Metric::PutResponse, Metric::PutAck, Metric::PutLag],
         (Workload::Exchange, false) => &[Metric::ExchangeRoundTrip],

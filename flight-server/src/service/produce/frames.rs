@@ -6,6 +6,7 @@ use flight_files::{FileError, Piece, PieceReader, StoredMessage};
 use flight_wire::{Checksum, EncodeOptions, Encoder, Frame, Kind, Message};
 use tonic::Status;
 
+use super::pace::Pace;
 use crate::service::status::IntoStatus;
 
 /// Small messages are sent together until they make up this much: a write and a wake-up of the
@@ -68,6 +69,8 @@ pub(in crate::service) struct Frames {
     begun: Option<StoredMessage>,
     /// Batches and rows in the group made last.
     counted: (u64, u64),
+    /// When batches leave, each by itself; without it as soon as there is room for them.
+    pace: Option<Pace>,
 }
 
 impl Frames {
@@ -84,12 +87,30 @@ impl Frames {
         let encoder = Encoder::new(schema, options).map_err(IntoStatus::into_status)?;
         // The schema is sent at once, before the first row is read: it comes even with no rows.
         let ready = [encoder.schema()].into();
-        Ok(Self { rows, explain, encoder, checksum, ready, begun: None, counted: (0, 0) })
+        let (begun, counted, pace) = (None, (0, 0), None);
+        Ok(Self { rows, explain, encoder, checksum, ready, begun, counted, pace })
+    }
+
+    /// The same rows, at their times.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` where checksums were asked for: both are `app_metadata`.
+    pub(in crate::service) fn paced(mut self, pace: Pace) -> Result<Self, Status> {
+        if self.checksum {
+            let refused = "a stream has either flight-pace or checksums; ask for one of them";
+            return Err(Status::invalid_argument(refused));
+        }
+        self.pace = Some(pace);
+        Ok(self)
     }
 
     /// The next group of messages, or part of one; `None` after the last. Blocks on the disk.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, Status> {
         self.counted = (0, 0);
+        if self.pace.is_some() {
+            return self.next_at_its_time();
+        }
         let mut frame = Frame::default();
         while frame.bytes() < GROUP_BYTES {
             if let Some(stored) = &mut self.begun {
@@ -127,6 +148,51 @@ impl Frames {
             }
         }
         Ok((frame.bytes() > 0).then_some(frame))
+    }
+
+    /// The next batch, with what it needs before it, once it is due; the schema by itself, at once.
+    fn next_at_its_time(&mut self) -> Result<Option<Frame>, Status> {
+        let is_schema = |message: &Message| message.kind == Kind::Schema;
+        let stamp = match (&mut self.pace, self.ready.front()) {
+            (Some(pace), front) if !front.is_some_and(is_schema) => Some(pace.wait()),
+            _ => None,
+        };
+        let mut frame = Frame::default();
+        while let Some(message) = self.next_message()? {
+            self.count(message.kind);
+            match (message.kind, stamp) {
+                (Kind::Batch { .. }, Some(stamp)) => {
+                    frame.append(Frame::new(message, &stamp.to_bytes(), None));
+                    break;
+                }
+                (kind, _) => {
+                    frame.append(Frame::new(message, b"", None));
+                    if kind == Kind::Schema {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok((frame.bytes() > 0).then_some(frame))
+    }
+
+    /// The next message, whole.
+    fn next_message(&mut self) -> Result<Option<Message>, Status> {
+        while self.ready.is_empty() {
+            let Some(piece) = self.rows.next() else { return Ok(None) };
+            match piece.map_err(|error| (self.explain)(&error))? {
+                Piece::Message(message) => self.ready.push_back(message),
+                Piece::Stored(message) => {
+                    let message = message.into_message();
+                    self.ready.push_back(message.map_err(|error| (self.explain)(&error))?);
+                }
+                Piece::Batch(batch) => {
+                    let messages = self.encoder.encode(&batch).map_err(IntoStatus::into_status)?;
+                    self.ready.extend(messages);
+                }
+            }
+        }
+        Ok(self.ready.pop_front())
     }
 
     /// The next part of a message that was begun, if it is in memory: then no thread that may block

@@ -9,14 +9,14 @@ use flight_net::server::CallContext;
 use flight_store::DatasetName;
 use flight_wire::EncodeOptions;
 use flight_wire::limits::{COMMAND_BYTES_MAX, SEND_MESSAGE_BYTES_DEFAULT};
-use flight_wire::protocol::Ticket;
-use http::{Request, Response};
+use flight_wire::protocol::{PACE_HEADER, PaceRequest, Ticket};
+use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tonic::codec::Codec;
 use tonic::{Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use crate::service::produce::{self, Frames};
+use crate::service::produce::{self, Frames, Pace};
 use crate::service::status::{self, IntoStatus};
 use crate::service::{Flight, perf};
 
@@ -27,11 +27,19 @@ pub(in crate::service) async fn do_get(
 ) -> Response<Body> {
     let mut call = flight.metrics.begin("DoGet");
     let opened = async {
+        let pace = pace_of(flight, request.headers())?;
         let Ok(ticket) = tokio::time::timeout(flight.stall, read_ticket(request)).await else {
             return Err(Status::deadline_exceeded("the ticket did not come"));
         };
         let ticket = ticket?;
-        flight.blocking(move |flight| open(flight, &ticket)).await
+        let open = move |flight: &Flight| {
+            let frames = open(flight, &ticket)?;
+            match pace {
+                Some(request) => frames.paced(Pace::new(request)),
+                None => Ok(frames),
+            }
+        };
+        flight.blocking(open).await
     };
     let opened = match context.deadline {
         None => opened.await,
@@ -50,6 +58,17 @@ pub(in crate::service) async fn do_get(
             status::streaming(body)
         }
     }
+}
+
+/// How the stream is to be paced, if it is.
+fn pace_of(flight: &Flight, headers: &HeaderMap) -> Result<Option<PaceRequest>, Status> {
+    let Some(header) = headers.get(PACE_HEADER) else { return Ok(None) };
+    if !flight.perf {
+        let refused = "this server paces no streams; flight-pace needs one that runs with --perf";
+        return Err(Status::unimplemented(refused));
+    }
+    let text = header.to_str().unwrap_or_default();
+    text.parse().map(Some).map_err(IntoStatus::into_status)
 }
 
 async fn read_ticket(request: Request<Incoming>) -> Result<Vec<u8>, Status> {
