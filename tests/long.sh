@@ -37,6 +37,8 @@ run "any part of random files, 6 000 files" \
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \
     env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
     "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
+run "flight-bench against servers that stop, die and starve it" \
+    "$built/flight-bench" selftest --long
 # libFuzzer needs a nightly compiler and cargo-fuzz; what it would run is replayed and mutated above.
 if cargo +nightly fuzz --version > /dev/null 2>&1; then
     for target in guard message_reader http2_frames http2_session; do

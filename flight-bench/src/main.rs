@@ -65,7 +65,7 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::Report(args)) => return again::report(args),
         Some(Command::Baseline(args)) => return again::baseline(args),
         Some(Command::Doctor(args)) => return doctor::run(&args),
-        Some(Command::Selftest) => return selftest::run(),
+        Some(Command::Selftest(args)) => return selftest::run(&args),
         Some(Command::Completions(args)) => return pages::completions(&args),
         Some(Command::Man) => return pages::man(),
         Some(Command::Compare(args)) => return again::compare(args),

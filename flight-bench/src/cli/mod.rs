@@ -16,6 +16,7 @@ mod pace;
 mod put;
 mod quick;
 mod report;
+mod selftest;
 mod source;
 mod target;
 mod tls;
@@ -39,6 +40,7 @@ pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
+pub(crate) use selftest::SelftestArgs;
 pub(crate) use source::{Source, Text};
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 pub(crate) use tls::{KeyKind, Resume, TlsSubjectArgs};
@@ -169,8 +171,8 @@ pub(crate) enum Command {
     /// Proves this program on this machine: experiments whose outcomes are known.
     ///
     /// Services of known times on a made-up clock, and thousands of made-up series for the
-    /// comparisons. Exit code 1 when one fails.
-    Selftest,
+    /// comparisons; with --long, real servers too. Exit code 1 when one fails.
+    Selftest(SelftestArgs),
 
     /// Prints completions for a shell.
     Completions(CompletionsArgs),
@@ -317,7 +319,7 @@ mod tests {
             Some(Command::Report(_)) => ("report", None),
             Some(Command::Baseline(_)) => ("baseline", None),
             Some(
-                Command::Doctor(_) | Command::Selftest | Command::Completions(_) | Command::Man,
+                Command::Doctor(_) | Command::Selftest(_) | Command::Completions(_) | Command::Man,
             ) => ("tool", None),
             Some(Command::Compare(_)) => ("compare", None),
             Some(Command::Ab(_)) => ("ab", None),

@@ -211,7 +211,7 @@ impl Config {
                 | Command::Report(_)
                 | Command::Baseline(_)
                 | Command::Doctor(_)
-                | Command::Selftest
+                | Command::Selftest(_)
                 | Command::Completions(_)
                 | Command::Man
                 | Command::Compare(_)

@@ -4,43 +4,68 @@
 //! Services are made up and time is a number, so that outcomes are exact whatever the machine does:
 //! what is tried are the schedule, the recorder and the statistics that runs are measured with.
 
-mod services;
+//!
+//! With `--long` real processes are stopped, starved and killed too.
 
-use std::fmt::Write;
+mod long;
+mod services;
 
 use flight_stats::proof::{self, Experiment};
 
+use crate::cli::SelftestArgs;
 use crate::exit::{Exit, Stop};
-use crate::report;
+use crate::{on_this_thread, report, target};
 
 /// Runs all experiments and says how each ended.
 ///
 /// # Errors
 ///
 /// One of them failed, or stdout is gone.
-pub(crate) fn run() -> Result<Exit, Stop> {
-    let experiments: Vec<Experiment> =
-        services::experiments().into_iter().chain(proof::experiments()).collect();
-    report::print(&table(&experiments))?;
-    let failed = experiments.iter().filter(|experiment| !experiment.passed).count();
-    if failed > 0 {
+pub(crate) fn run(args: &SelftestArgs) -> Result<Exit, Stop> {
+    let mut tally = Tally::default();
+    for experiment in services::experiments().into_iter().chain(proof::experiments()) {
+        tally.tell(&experiment)?;
+    }
+    if args.long {
+        let program = target::server_program(args.server_bin.as_deref())?;
+        for name in long::NAMES {
+            tally.tell(&on_this_thread(async |_| long::experiment(name, &program).await)?)?;
+        }
+    }
+    report::print(&tally.sentence())?;
+    if tally.passed < tally.told {
         return Err(Stop::failed(anyhow::anyhow!(
-            "{failed} of {} experiments failed: do not trust the figures of this build",
-            experiments.len()
+            "{} of {} experiments failed: do not trust the figures of this build",
+            tally.told - tally.passed,
+            tally.told
         )));
     }
     Ok(Exit::Done)
 }
 
-fn table(experiments: &[Experiment]) -> String {
-    let mut out = String::new();
-    for Experiment { name, what, passed } in experiments {
-        let mark = if *passed { "passed" } else { "FAILED" };
-        report::wrapped(&mut out, &format!("{mark}  "), "        ", &format!("{name}: {what}"));
+#[derive(Default)]
+struct Tally {
+    told: usize,
+    passed: usize,
+}
+
+impl Tally {
+    fn tell(&mut self, experiment: &Experiment) -> Result<(), Stop> {
+        self.told += 1;
+        self.passed += usize::from(experiment.passed);
+        report::print(&row(experiment))?;
+        Ok(())
     }
-    let passed = experiments.iter().filter(|experiment| experiment.passed).count();
-    writeln!(out, "\n{passed} of {} experiments passed", experiments.len())
-        .expect("writing to a string cannot fail");
+
+    fn sentence(&self) -> String {
+        format!("\n{} of {} experiments passed\n", self.passed, self.told)
+    }
+}
+
+fn row(Experiment { name, what, passed }: &Experiment) -> String {
+    let mut out = String::new();
+    let mark = if *passed { "passed" } else { "FAILED" };
+    report::wrapped(&mut out, &format!("{mark}  "), "        ", &format!("{name}: {what}"));
     out
 }
 
@@ -57,16 +82,12 @@ mod tests {
 
     #[test]
     fn one_that_failed_stands_out() {
-        let experiment = |name: &'static str, passed| Experiment {
-            name,
-            what: "wanted 1, found 2".to_owned(),
-            passed,
+        let check = |passed, want: &str| {
+            let what = "wanted 1, found 2".to_owned();
+            assert_eq!(row(&Experiment { name: "one", what, passed }), want);
         };
-        let text = table(&[experiment("one", true), experiment("two", false)]);
-        assert_eq!(
-            text,
-            "passed  one: wanted 1, found 2\nFAILED  two: wanted 1, found 2\n\n1 of 2 experiments \
-             passed\n"
-        );
+        check(true, "passed  one: wanted 1, found 2\n");
+        check(false, "FAILED  one: wanted 1, found 2\n");
+        assert_eq!(Tally { told: 2, passed: 1 }.sentence(), "\n1 of 2 experiments passed\n");
     }
 }

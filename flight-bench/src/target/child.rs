@@ -30,6 +30,7 @@ struct Ready {
     pid: u32,
     endpoints: Vec<String>,
     version: String,
+    admin: Option<String>,
 }
 
 impl ChildServer {
@@ -102,6 +103,11 @@ impl ChildServer {
 
     pub(crate) fn version(&self) -> &str {
         &self.ready.version
+    }
+
+    /// Where its metrics are, if it was told to serve them.
+    pub(crate) fn admin(&self) -> Option<&str> {
+        self.ready.admin.as_deref()
     }
 
     /// Whether it died by itself, with the end of its log.
