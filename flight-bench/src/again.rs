@@ -1,13 +1,20 @@
 //! The commands about runs that were kept.
 
-use crate::cli::{BaselineArgs, BaselineCommand, CompareArgs, Progress, ReportArgs, RunsArgs};
-use crate::compare;
+use anyhow::Context;
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::ab::{self, AbResults};
+use crate::cli::{
+    BaselineArgs, BaselineCommand, CompareArgs, Format, Progress, ReportArgs, RunsArgs,
+};
+use crate::compare::{self, Compared};
 use crate::config::{Output, files_of};
 use crate::exit::{Exit, Stop};
-use crate::report;
+use crate::report::{self, LadderResults, Reason, Results};
 use crate::saved::Saved;
 
-/// Tells a run again.
+/// Tells a run, a ladder or a comparison again.
 ///
 /// # Errors
 ///
@@ -22,11 +29,70 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
         keep: None,
     };
     report::check_files(&output)?;
+    let refused = |error: anyhow::Error| Stop::usage(format!("run {}: {error:#}", args.run));
     let text = saved(&args.runs)?.find(&args.run)?;
-    let results =
-        report::read(&text).map_err(|error| Stop::usage(format!("run {}: {error:#}", args.run)))?;
-    report::publish_kept(&results, &output)?;
+    let told = Told::read(&text).map_err(refused)?;
+    told.check_forms(&output)?;
+    told.publish(&output)?;
     Ok(Exit::Done)
+}
+
+/// What a document is of.
+enum Told {
+    Run(Box<Results>),
+    Ladder(Box<LadderResults>),
+    Pairs(Box<AbResults>),
+    Comparisons(Compared),
+}
+
+impl Told {
+    fn read(text: &str) -> anyhow::Result<Self> {
+        /// Of a document, this alone.
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<String>,
+        }
+        let head: Head = serde_json::from_str(text).context("not JSON")?;
+        Ok(match head.schema.as_deref() {
+            Some("flight-bench.ladder/1") => Self::Ladder(Box::new(report::read_ladder(text)?)),
+            Some("flight-bench.ab/1") => Self::Pairs(Box::new(ab::read(text)?)),
+            Some("flight-bench.compare/1") => Self::Comparisons(compare::read(text)?),
+            _ => Self::Run(Box::new(report::read(text)?)),
+        })
+    }
+
+    /// Refuses a form that such a document has not.
+    fn check_forms(&self, output: &Output) -> Result<(), Stop> {
+        let (what, missing): (_, &[Format]) = match self {
+            Self::Run(_) => return Ok(()),
+            Self::Ladder(_) => ("a ladder", &[Format::Arrow]),
+            Self::Pairs(_) | Self::Comparisons(_) => {
+                ("a comparison", &[Format::Arrow, Format::Csv, Format::Ndjson])
+            }
+        };
+        let files = output.files.iter().map(|(path, format)| (path.display().to_string(), *format));
+        let asked = std::iter::once(("--format".to_owned(), output.format)).chain(files);
+        match asked.into_iter().find(|(_, format)| missing.contains(format)) {
+            None => Ok(()),
+            Some((asked, format)) => Err(Stop::usage(format!(
+                "{asked}: {what} has no form {}; take text, json, md or html",
+                format
+                    .to_possible_value()
+                    .map_or_else(String::new, |name| name.get_name().to_owned())
+            ))),
+        }
+    }
+
+    fn publish(&self, output: &Output) -> anyhow::Result<()> {
+        match self {
+            Self::Run(results) => report::publish_kept(results, output),
+            Self::Ladder(results) => {
+                report::publish_as(output, |format, _| results.render(format, Reason::InReport))
+            }
+            Self::Pairs(results) => report::publish_as(output, |format, _| results.render(format)),
+            Self::Comparisons(all) => report::publish_as(output, |format, _| all.render(format)),
+        }
+    }
 }
 
 /// Compares runs.

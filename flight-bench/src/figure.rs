@@ -52,6 +52,15 @@ impl Figure {
         Ok(Self { kind: Kind::parse(name)?, transport })
     }
 
+    /// A figure of a document, which may be one that nobody asks for by its name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Self::parse).
+    pub(crate) fn of_document(name: &str) -> Result<Self, String> {
+        if name == Self::WALL_TIME.to_string() { Ok(Self::WALL_TIME) } else { Self::parse(name) }
+    }
+
     /// The figures of a run that are worth comparing: per row its throughput, which gates, its
     /// batches a second, and the middle and the tail of each latency.
     pub(crate) fn of_run(results: &Results) -> Vec<Self> {
@@ -245,6 +254,16 @@ impl Unit {
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let all = [Self::BytesPerSecond, Self::PerSecond, Self::Nanoseconds, Self::Count];
         all.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// As charts have it.
+    pub(crate) fn drawn(self) -> flight_chart::Unit<'static> {
+        match self {
+            Self::BytesPerSecond => flight_chart::Unit::BytesPerSecond,
+            Self::PerSecond => flight_chart::Unit::Count("/s"),
+            Self::Nanoseconds => flight_chart::Unit::Nanoseconds,
+            Self::Count => flight_chart::Unit::Count(""),
+        }
     }
 
     /// A value as people read it.

@@ -80,7 +80,8 @@ fn start() -> Result<Exit, Stop> {
     report::check_files(&config.output)?;
     let base = gate::base_of(&config)?;
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
-    results.warnings.extend(report::findings(&results));
+    let clock_ns = flight_probe::clock::instant_cost().call_ns;
+    results.warnings.extend(report::findings(&results, clock_ns));
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
     let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));
@@ -98,9 +99,10 @@ fn start() -> Result<Exit, Stop> {
     Ok(results.outcome.exit)
 }
 
-/// Says on stderr what is to be known of the figures, and why a run failed.
+/// Says on stderr what is to be known of the figures, unless stdout does, and why a run failed.
 fn tell(output: &Output, results: &Results, not_kept: Option<String>) {
-    if !output.quiet {
+    // The text on stdout has them, condensed.
+    if !output.quiet && output.format != cli::Format::Text {
         for warning in &results.warnings {
             say(&format!("flight-bench: warning: {warning}"));
         }

@@ -147,6 +147,13 @@ pub fn own_thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// CPU time of all threads of a process, ended ones included, in nanoseconds: one system call, where
+/// [`Usage::of`] reads several files a thread. `None` if there is no such process.
+#[must_use]
+pub fn process_cpu_ns(pid: u32) -> Option<u64> {
+    cpu_ns(i32::try_from(pid).ok()?)
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds, which all processes of a host share.
 pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
@@ -265,6 +272,18 @@ mod tests {
         let own = spent.threads.iter().find(|thread| thread.id == own).unwrap();
         assert!(own.cpu_ns >= 1_000_000, "{} ns", own.cpu_ns);
         assert!(!own.name.is_empty());
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_process_grows_with_its_work_and_ends_with_it() {
+        let before = process_cpu_ns(std::process::id()).unwrap();
+        burn(2_000_000);
+        let after = process_cpu_ns(std::process::id()).unwrap();
+        assert!(after >= before + 2_000_000, "{before} {after}");
+        assert_eq!(process_cpu_ns(u32::MAX), None);
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert_eq!(process_cpu_ns(child.id()), None);
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub struct Steadiness {
     pub drift: f64,
     /// The largest change between two levels, as a share of the mean; negative for a fall.
     pub step: f64,
+    /// The means before and after that change, in the unit of the slices. A line may leave what is
+    /// possible, as a fall by more than the mean does; these never do.
+    pub levels: (f64, f64),
 }
 
 /// Judges the amounts moved in the equal `slices` of a window, in any one unit.
@@ -33,6 +36,7 @@ pub fn steadiness(slices: &[f64]) -> Option<Steadiness> {
         steady: !drifts && !steps,
         drift: line.amount / mean,
         step: step.amount / mean,
+        levels: step.levels,
     })
 }
 
@@ -73,6 +77,7 @@ mod tests {
         check(|i| if i < 4.0 { 102.8 } else { 100.0 }, true);
         let got = check(|i| if i < 10.0 { 100.0 } else { 95.0 }, false);
         assert!((got.step + 5.0 / 97.5).abs() < 0.001, "{got:?}");
+        assert!((got.levels.0 - 100.0).abs() < 0.1 && (got.levels.1 - 95.0).abs() < 0.1, "{got:?}");
     }
 
     #[test]
@@ -88,6 +93,12 @@ mod tests {
     fn few_slices_show_what_is_plain() {
         let halved = steadiness(&[100.0, 101.0, 100.0, 50.0, 51.0, 50.0]).expect("six slices");
         assert!(!halved.steady, "{halved:?}");
+        // By the line, more than the mean is lost; what was measured fell to nothing, and no further.
+        let mut collapsed = [1.0; 20];
+        collapsed[..5].fill(1000.0);
+        let collapsed = steadiness(&collapsed).expect("twenty slices");
+        assert!(!collapsed.steady && collapsed.step < -3.0, "{collapsed:?}");
+        assert_eq!(collapsed.levels, (1000.0, 1.0));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::Confidence;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
     pub(crate) amount: f64,
+    /// Before and after it.
+    pub(crate) levels: (f64, f64),
     pub(crate) beyond_scatter: bool,
 }
 
@@ -23,7 +25,12 @@ pub(crate) fn line(values: &[f64]) -> Change {
     let residuals: f64 = values.iter().enumerate().map(residual).sum();
     let degrees = values.len() - 2;
     let error = (residuals / degrees as f64 / spread).sqrt();
-    Change { amount: slope * count, beyond_scatter: is_beyond(slope, error, degrees) }
+    let amount = slope * count;
+    Change {
+        amount,
+        levels: (mean - amount / 2.0, mean + amount / 2.0),
+        beyond_scatter: is_beyond(slope, error, degrees),
+    }
 }
 
 /// The change of mean at the split that explains the most, each segment a fifth of the window or
@@ -35,11 +42,13 @@ pub(crate) fn step(values: &[f64]) -> Change {
         .map(|split| Split::new(&values[..split], &values[split..]))
         .min_by(|a, b| a.residuals.total_cmp(&b.residuals))
         .expect("a window of six slices can be split");
-    Change { amount: best.change, beyond_scatter: is_beyond(best.change, best.error, best.degrees) }
+    let Split { levels, error, degrees, .. } = best;
+    let amount = levels.1 - levels.0;
+    Change { amount, levels, beyond_scatter: is_beyond(amount, error, degrees) }
 }
 
 struct Split {
-    change: f64,
+    levels: (f64, f64),
     residuals: f64,
     error: f64,
     degrees: usize,
@@ -55,7 +64,7 @@ impl Split {
         let degrees = before.len() + after.len() - 2;
         let share = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
         let error = (residuals / degrees as f64 * share).sqrt();
-        Self { change: second - first, residuals, error, degrees }
+        Self { levels: (first, second), residuals, error, degrees }
     }
 }
 

@@ -3,6 +3,8 @@
 //! A side is a run of one repeat with a server of its own, or any command whose time is taken. The
 //! order within a pair alternates (ABBA): a drift over the series cancels out.
 
+mod html;
+mod read;
 mod report;
 mod side;
 
@@ -10,17 +12,20 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use flight_stats::Band;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-use crate::cli::{AbArgs, AbFormat, Format, Progress};
+use crate::cli::{AbArgs, Format};
 use crate::compare::{Row, corrected, exit_of};
-use crate::config::{Output, files_of};
+use crate::config::{Output, comparison_output};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::limits::PAIRS_MAX;
 use crate::load::Interrupt;
 use crate::progress::say;
-use crate::report::{Outcome, RunRecord, check_files, publish_as};
+use crate::report::{Host, Outcome, RunRecord, Warning, publish_as};
 use crate::run::order_of;
+pub(crate) use read::read;
 use side::{Measurement, Side};
 
 /// An interleaved comparison as it will be done.
@@ -37,6 +42,7 @@ pub(crate) struct AbConfig {
 /// What the pairs said.
 pub(crate) struct AbResults {
     started: SystemTime,
+    host: Host,
     labels: [String; 2],
     records: [Option<RunRecord>; 2],
     asked: usize,
@@ -48,7 +54,7 @@ pub(crate) struct AbResults {
     rows: Vec<Row>,
     /// Figures that a run had and another had not.
     left_out: Vec<String>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     outcome: Outcome,
 }
 
@@ -71,20 +77,7 @@ impl AbConfig {
                 design.pairs
             )));
         }
-        let files = files_of(output.out)?;
-        if let Some((path, _)) = files.iter().find(|(_, format)| *format != Format::Json) {
-            return Err(Stop::usage(format!(
-                "--out {}: ab writes documents alone; end the name with .json",
-                path.display()
-            )));
-        }
-        let format = match output.format {
-            AbFormat::Text => Format::Text,
-            AbFormat::Json => Format::Json,
-        };
-        let (progress, quiet) = (Progress::None, output.quiet);
-        let output = Output { format, files, progress, quiet, dry_run: false, keep: None };
-        check_files(&output)?;
+        let output = comparison_output(output.format, output.out, output.quiet)?;
         Ok(Self {
             sides: side::both(args.sides, &args.command, design.aa)?,
             pairs,
@@ -101,10 +94,7 @@ impl AbConfig {
     ///
     /// Stdout is gone or a file cannot be written.
     pub(crate) fn publish(&self, results: &AbResults) -> anyhow::Result<()> {
-        publish_as(&self.output, |format, _| match format {
-            Format::Text => report::text(results),
-            _ => report::document(results),
-        })
+        publish_as(&self.output, |format, _| results.render(format))
     }
 }
 
@@ -112,12 +102,27 @@ impl AbResults {
     pub(crate) fn outcome(&self) -> &Outcome {
         &self.outcome
     }
+
+    pub(crate) fn render(&self, format: Format) -> String {
+        match format {
+            Format::Json => report::document(self),
+            Format::Md => report::markdown(self),
+            Format::Html => html::render(self),
+            // Other forms were refused.
+            _ => report::text(self),
+        }
+    }
+
+    fn started_text(&self) -> Option<String> {
+        OffsetDateTime::from(self.started).format(&Rfc3339).ok()
+    }
 }
 
 /// Measures all pairs; the results tell how it ended.
 pub(crate) async fn run(config: &AbConfig, interrupt: &Interrupt) -> AbResults {
     let mut results = AbResults {
         started: SystemTime::now(),
+        host: Host::read(),
         labels: [0, 1].map(|side| config.sides[side].label()),
         records: [0, 1].map(|side| config.sides[side].record()),
         asked: config.pairs,

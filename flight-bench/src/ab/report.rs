@@ -1,15 +1,14 @@
 //! An interleaved comparison in the forms in which it is told.
 
 use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::side::Measurement;
 use super::{AbResults, Series};
-use crate::compare::{correction, json_row, percent_more, table_text};
+use crate::compare::{correction, json_row, percent_more, table_markdown, table_text};
+use crate::report::{tool, warnings};
 use flight_stats::Verdict;
 
-const SCHEMA: &str = "flight-bench.ab/1";
+pub(super) const SCHEMA: &str = "flight-bench.ab/1";
 
 /// The line of a pair that is done.
 pub(super) fn progress(
@@ -41,10 +40,26 @@ pub(super) fn text(results: &AbResults) -> String {
         out.push_str(&note);
         out.push('\n');
     }
+    warnings(&mut out, &results.warnings, "in --format json or md, or --out FILE.html");
     out
 }
 
-fn notes(results: &AbResults) -> Vec<String> {
+pub(super) fn markdown(results: &AbResults) -> String {
+    let list =
+        |lines: &[String]| -> String { lines.iter().map(|line| format!("- {line}\n")).collect() };
+    let [base, value] = &results.labels;
+    let mut out = list(&[format!("A: `{base}`"), format!("B: `{value}`")]) + "\n";
+    if results.rows.is_empty() {
+        return out + "Nothing to compare: no two pairs were measured.\n";
+    }
+    let mut lines = notes(results);
+    lines.extend(results.warnings.iter().map(|warning| format!("**Warning:** {warning}")));
+    out.push_str(&table_markdown(&results.rows));
+    out.push('\n');
+    out + &list(&lines)
+}
+
+pub(super) fn notes(results: &AbResults) -> Vec<String> {
     let gate = results.rows.iter().find(|row| row.gates);
     let detectable = gate.and_then(|row| row.detectable);
     let seen = detectable.map(|share| format!(" · could detect ≥ {:.1} %", share * 100.0));
@@ -61,7 +76,6 @@ fn notes(results: &AbResults) -> Vec<String> {
     }
     let lacking = results.left_out.iter();
     notes.extend(lacking.map(|name| format!("{name} is left out: a run has too few events")));
-    notes.extend(results.warnings.iter().map(|warning| format!("! {warning}")));
     if results.equal {
         notes.extend(floor(results));
         return notes;
@@ -91,6 +105,10 @@ fn floor(results: &AbResults) -> Option<String> {
 }
 
 pub(super) fn document(results: &AbResults) -> String {
+    format!("{:#}\n", document_of(results))
+}
+
+pub(super) fn document_of(results: &AbResults) -> Value {
     let pair = |index: usize| {
         let side = |side: usize| {
             let value =
@@ -100,20 +118,22 @@ pub(super) fn document(results: &AbResults) -> String {
         let first = if index.is_multiple_of(2) { "A" } else { "B" };
         json!({ "pair": index, "first": first, "a": side(0), "b": side(1) })
     };
-    let document = json!({
+    json!({
         "schema": SCHEMA,
-        "started": OffsetDateTime::from(results.started).format(&Rfc3339).ok(),
+        "started": results.started_text(),
         "complete": results.outcome.complete,
         "exit": results.outcome.exit.code(),
         "error": results.outcome.error,
+        "tool": tool(),
+        "env": { "host": results.host },
         "a": { "label": results.labels[0], "config": results.records[0] },
         "b": { "label": results.labels[1], "config": results.records[1] },
         "aa": results.equal,
         "noise_floor": results.noise_floor().filter(|_| results.equal),
+        "pairs_asked": results.asked,
         "pairs": (0..results.pairs).map(pair).collect::<Vec<_>>(),
         "rows": results.rows.iter().map(json_row).collect::<Vec<_>>(),
         "left_out": results.left_out,
         "warnings": results.warnings,
-    });
-    format!("{document:#}\n")
+    })
 }

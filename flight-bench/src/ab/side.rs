@@ -12,14 +12,14 @@ use crate::config::{Config, Work};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::load::Interrupt;
-use crate::report::RunRecord;
+use crate::report::{RunRecord, Warning};
 use crate::run;
 
 /// One measurement of a side.
 pub(super) struct Measurement {
     /// The figures, the throughput first.
     pub(super) values: Vec<(Figure, f64)>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 pub(super) enum Side {

@@ -6,10 +6,12 @@ use flight_stats::Verdict;
 
 use super::*;
 use crate::cli;
+use crate::report::schema_check;
 
 fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
     let mut results = AbResults {
         started: SystemTime::UNIX_EPOCH,
+        host: Host::default(),
         records: [None, None],
         labels: ["--streams 1".to_owned(), "--streams 4".to_owned()],
         asked: base.len(),
@@ -30,7 +32,7 @@ fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
 }
 
 fn one(figure: &Figure, value: f64) -> Measurement {
-    Measurement { values: vec![(figure.clone(), value)], warnings: vec!["warm".to_owned()] }
+    Measurement { values: vec![(figure.clone(), value)], warnings: vec!["warm".to_owned().into()] }
 }
 
 const BASE: [f64; 6] = [1.00e9, 1.10e9, 0.95e9, 1.05e9, 1.02e9, 0.98e9];
@@ -93,6 +95,93 @@ fn the_document_has_every_pair_and_who_was_first() {
     assert_eq!(got["pairs"][1]["a"]["get.bytes_per_s"].as_f64(), Some(1.10e9));
 }
 
+const FORMS: [Format; 4] = [Format::Text, Format::Json, Format::Md, Format::Html];
+
+fn check_read_back(results: &AbResults) {
+    let told = |results: &AbResults| FORMS.map(|format| results.render(format));
+    let again = read(&results.render(Format::Json)).expect("a comparison");
+    assert_eq!(told(&again), told(results));
+    let page = results.render(Format::Html);
+    let embedded = flight_chart::embedded(&page).expect("a document in the page");
+    assert_eq!(told(&read(&embedded).expect("a comparison")), told(results));
+}
+
+#[test]
+fn pairs_that_are_read_back_are_told_as_they_were() {
+    let noisy = [1.1e9, 1.0e9, 1.000_000_000_000_000_2e9, 1.1e9, 0.95e9, 1.1e9];
+    let mut warned = results(&BASE, &noisy, false);
+    warned.warnings.push(Warning::of_run("unverified", "seen", "why", "an option"));
+    warned.left_out.push("get.wait.p99".to_owned());
+    warned.records[0] = Some(RunRecord { streams: 4, ..crate::report::tests::results(&[]).record });
+    check_read_back(&warned);
+    check_read_back(&results(&BASE, &BASE, true));
+    let mut broken = results(&[], &[], false);
+    (broken.asked, broken.outcome.complete) = (6, false);
+    (broken.outcome.exit, broken.outcome.error) =
+        (Exit::Interrupted, Some("interrupted".to_owned()));
+    check_read_back(&broken);
+    let mut times = results(&[], &[], false);
+    for (base, value) in [(1e9, 2e9), (1.1e9, 2.1e9)] {
+        times.add(&one(&Figure::WALL_TIME, base), &one(&Figure::WALL_TIME, value));
+    }
+    times.judge(Band::new(0.03).expect("a share")).expect("values above zero");
+    check_read_back(&times);
+}
+
+#[test]
+fn a_document_that_is_not_whole_is_refused_by_what_it_lacks() {
+    let refused = |text: &str, want: &str| {
+        let error = read(text).err().map(|error| format!("{error:#}"));
+        assert!(error.as_ref().is_some_and(|error| error.contains(want)), "{error:?}");
+    };
+    let whole = results(&BASE, &BASE, false).render(Format::Json);
+    refused("{}", "it has no \"schema\"");
+    refused(&whole.replace("ab/1", "run/1"), "it is a flight-bench.run/1");
+    refused(&whole.replace("\"pairs\"", "\"other\""), "missing field `pairs`");
+    refused(&whole.replace("\"same\"", "\"x\""), "\"x\" is no verdict");
+    refused(&whole.replace("\"B/s\"", "\"x\""), "\"x\" is no unit");
+    refused(&whole.replacen("\"get.bytes_per_s\"", "\"speed\"", 1), "a pair lacks");
+}
+
+#[test]
+fn the_page_draws_every_pair_and_the_change() {
+    let page = results(&BASE, &BASE.map(|rate| rate * 0.9), false).render(Format::Html);
+    for want in
+        ["data-chart=\"changes\"", "data-chart=\"pairs-get.bytes_per_s\"", "regressed", "warm"]
+    {
+        assert!(page.contains(want), "{want}");
+    }
+    assert_eq!(page.matches("class=\"pair worse\"").count(), 6);
+    let none = results(&[], &[], false).render(Format::Html);
+    assert!(none.contains("no two pairs were measured") && !none.contains("<figure"), "{none}");
+}
+
+#[test]
+fn the_table_in_markdown_has_its_notes_below() {
+    let text = results(&BASE, &BASE.map(|rate| rate * 0.9), false).render(Format::Md);
+    for want in [
+        "- A: `--streams 1`\n",
+        "| get.bytes_per_s | 1016 MB/s |",
+        "| regressed |",
+        "- **Warning:** warm",
+    ] {
+        assert!(text.contains(want), "{want} is missing in {text}");
+    }
+}
+
+#[test]
+fn the_document_follows_its_schema() {
+    let schema = include_str!("../../../docs/flight-bench.ab.schema.json");
+    let check = |results: &AbResults| schema_check::check(schema, &results.render(Format::Json));
+    let mut found = results(&BASE, &BASE.map(|rate| rate * 0.9), false);
+    found.records[1] = Some(crate::report::tests::results(&[]).record);
+    check(&found);
+    assert!(check(&results(&BASE, &BASE, true))["noise_floor"].is_number());
+    let mut broken = results(&[], &[], false);
+    (broken.asked, broken.outcome.error) = (6, Some("interrupted".to_owned()));
+    check(&broken);
+}
+
 #[test]
 fn sides_that_mean_nothing_are_refused() {
     check(&["--b", "--streams 4", "get"], "accepted");
@@ -114,7 +203,7 @@ fn sides_that_mean_nothing_are_refused() {
     check(&["--aa", "get", "--baseline", "main"], "leave --baseline out of the command");
     check(&["--b", "--repeats=2", "get"], "give --pairs in place of --repeats");
     check(&["--aa", "--out", "/none/x.json", "get"], "--out /none/x.json: there is no folder");
-    check(&["--aa", "--out", "x.txt", "get"], "--out x.txt: ab writes documents alone");
+    check(&["--aa", "--out", "x.csv", "get"], "--out x.csv: a comparison has no such form");
 }
 
 fn check(words: &[&str], want: &str) {

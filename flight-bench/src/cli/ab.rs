@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use flight_stats::Band;
 
-use super::units;
+use super::{CompareFormat, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -120,13 +120,14 @@ pub(crate) struct AbDesignArgs {
 pub(crate) struct AbOutputArgs {
     /// Form of the comparison on stdout.
     ///
-    /// text is for people, json is a document flight-bench.ab/1 with the values of every pair.
-    #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = AbFormat::Text)]
-    pub(crate) format: AbFormat,
+    /// text is for people, md is a table for a comment on a change, html a page that draws every
+    /// pair and holds what it shows, json a document; docs/flight-bench.ab.schema.json describes it.
+    #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
 
-    /// File that also gets the document; can be given several times.
+    /// File that also gets the comparison; can be given several times.
     ///
-    /// Its name ends with .json. It is written whole or not at all.
+    /// The form follows the name: .txt, .json, .md or .html. The file is written whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
 
@@ -135,10 +136,4 @@ pub(crate) struct AbOutputArgs {
     /// Otherwise there is a line for every pair.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AbFormat {
-    Text,
-    Json,
 }

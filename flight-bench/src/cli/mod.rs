@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use ab::{AbArgs, AbFormat, AbSidesArgs};
+pub(crate) use ab::{AbArgs, AbSidesArgs};
 pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
@@ -139,9 +139,10 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_CODES)]
     Ladder(LadderArgs),
 
-    /// Tells a saved run again, in any form.
+    /// Tells a saved run again, in any form; a ladder and a comparison too.
     ///
-    /// Every run is kept on this machine. 'flight-bench report' tells the last one.
+    /// Every run is kept on this machine. 'flight-bench report' tells the last one. Ladders and
+    /// comparisons are told from the files that --out wrote.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
 

@@ -23,13 +23,14 @@ pub(crate) struct RunsArgs {
 pub(crate) struct ReportArgs {
     /// The run: last, last~1, an id or its beginning, a baseline's name, or a file.
     ///
-    /// Files are those that --out FILE.json and --out FILE.html wrote; an HTML report holds its run.
+    /// Files are those that --out FILE.json and --out FILE.html wrote, also of ladder, ab and compare;
+    /// a page holds what it shows.
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
 
     /// Form of the report on stdout.
     ///
-    /// As for the measuring commands.
+    /// As for the measuring commands; comparisons have text, json, md and html.
     #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 

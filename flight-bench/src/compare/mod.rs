@@ -4,23 +4,37 @@
 //! them, and the report says so. Interleaved runs are `ab`'s, which tells them in the same table.
 
 mod differences;
+mod html;
+mod read;
 mod report;
 mod row;
 mod table;
 
 use flight_stats::{Band, StatsError, Verdict};
+use serde::Deserialize;
 
-use crate::cli::CompareArgs;
-use crate::config::{Baseline, Checks, Judging};
+use crate::cli::{CompareArgs, Format};
+use crate::config::{Baseline, Checks, Judging, comparison_output};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::gate;
-use crate::report::{Results, RunRecord, print, read};
+use crate::report::{Results, RunRecord, publish_as, read as read_run};
 use crate::saved::Saved;
 use crate::threshold::{Threshold, ThresholdRecord, judge};
+pub(crate) use html::changes;
+pub(crate) use read::{RowPart, read};
 pub(crate) use report::{correction, json_row};
 pub(crate) use row::{Row, corrected};
-pub(crate) use table::{percent_more, text as table_text};
+pub(crate) use table::{
+    dressed as table, markdown as table_markdown, percent_more, text as table_text,
+};
+
+/// What was found of all runs, and the exit code that follows.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    comparisons: Vec<Comparison>,
+    exit: Exit,
+}
 
 /// A run and its base.
 #[derive(Debug)]
@@ -37,7 +51,7 @@ pub(crate) struct Comparison {
 }
 
 /// A run by the name that was asked for.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 struct Side {
     name: String,
     id: String,
@@ -51,6 +65,7 @@ struct Side {
 /// A run cannot be found or read, has too few repeats, or did something else.
 pub(crate) fn compare(args: CompareArgs, saved: Option<&Saved>) -> Result<Exit, Stop> {
     let judging = Judging::from(args.judge);
+    let output = comparison_output(args.format, args.out, true)?;
     let runs = args.run.iter().map(|name| load(name, saved)).collect::<Result<Vec<_>, _>>()?;
     let Some((base, others)) = runs.split_first() else {
         return Err(Stop::usage("there is nothing to compare; name two runs"));
@@ -64,7 +79,8 @@ pub(crate) fn compare(args: CompareArgs, saved: Option<&Saved>) -> Result<Exit, 
     for comparison in &comparisons {
         gate::worsen(&mut exit, comparison.exit(judging.strict));
     }
-    print(&report::render(&comparisons, args.format, exit))?;
+    let compared = Compared { comparisons, exit };
+    publish_as(&output, |format, _| compared.render(format))?;
     Ok(exit)
 }
 
@@ -105,7 +121,7 @@ fn load(name: &str, saved: Option<&Saved>) -> Result<(String, Results), Stop> {
         Stop::usage("neither XDG_STATE_HOME nor HOME is set; say where runs are with --runs-dir")
     })?;
     let refused = |error: anyhow::Error| Stop::usage(format!("run {name}: {error:#}"));
-    let results = saved.find(name).and_then(|text| read(&text)).map_err(refused)?;
+    let results = saved.find(name).and_then(|text| read_run(&text)).map_err(refused)?;
     Ok((name.to_owned(), results))
 }
 
@@ -142,6 +158,12 @@ fn repeats(results: &Results) -> usize {
         variant.measured.iter().filter(|measured| measured.complete).count()
     };
     results.variants.iter().map(whole).min().unwrap_or_default()
+}
+
+impl Compared {
+    pub(crate) fn render(&self, format: Format) -> String {
+        report::render(self, format)
+    }
 }
 
 impl Comparison {

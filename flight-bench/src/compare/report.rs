@@ -2,17 +2,21 @@
 
 use serde_json::{Value, json};
 
-use super::{Comparison, Row, Side, table};
-use crate::cli::CompareFormat;
-use crate::exit::Exit;
+use super::{Compared, Comparison, Row, Side, html, table};
+use crate::cli::Format;
 
-const SCHEMA: &str = "flight-bench.compare/1";
+pub(super) const SCHEMA: &str = "flight-bench.compare/1";
 
-pub(super) fn render(comparisons: &[Comparison], format: CompareFormat, exit: Exit) -> String {
+pub(super) fn render(compared: &Compared, format: Format) -> String {
+    let all = |one: fn(&Comparison) -> String| {
+        compared.comparisons.iter().map(one).collect::<Vec<_>>().join("\n")
+    };
     match format {
-        CompareFormat::Text => comparisons.iter().map(text).collect::<Vec<_>>().join("\n"),
-        CompareFormat::Md => comparisons.iter().map(markdown).collect::<Vec<_>>().join("\n"),
-        CompareFormat::Json => json(comparisons, exit),
+        Format::Json => format!("{:#}\n", document(compared)),
+        Format::Md => all(markdown),
+        Format::Html => html::render(compared),
+        // Other forms were refused.
+        _ => all(text),
     }
 }
 
@@ -37,14 +41,14 @@ fn markdown(comparison: &Comparison) -> String {
     )
 }
 
-fn sides(comparison: &Comparison) -> Vec<String> {
+pub(super) fn sides(comparison: &Comparison) -> Vec<String> {
     let side = |letter: &str, side: &Side| {
         format!("{letter}  {} ({}), {} repeats", side.name, side.id, side.repeats)
     };
     vec![side("A", &comparison.base), side("B", &comparison.value)]
 }
 
-fn notes(comparison: &Comparison) -> Vec<String> {
+pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     let band = comparison.rows.iter().find(|row| row.gates).map_or(0.0, |row| row.band);
     let tail = comparison.rows.iter().map(|row| row.band).fold(band, f64::max);
     let same = match tail > band {
@@ -97,25 +101,25 @@ impl std::fmt::Display for Percent {
     }
 }
 
-fn json(comparisons: &[Comparison], exit: Exit) -> String {
+pub(super) fn document(compared: &Compared) -> Value {
     let side = |side: &Side| json!({ "name": side.name, "id": side.id, "repeats": side.repeats });
     let one = |comparison: &Comparison| {
         json!({
             "base": side(&comparison.base),
             "value": side(&comparison.value),
+            "paced": comparison.is_paced,
             "rows": comparison.rows.iter().map(json_row).collect::<Vec<_>>(),
             "thresholds": comparison.thresholds,
             "skipped": comparison.skipped,
             "warnings": comparison.warnings,
         })
     };
-    let document = json!({
+    json!({
         "schema": SCHEMA,
-        "exit": exit.code(),
+        "exit": compared.exit.code(),
         "interleaved": false,
-        "comparisons": comparisons.iter().map(one).collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
+        "comparisons": compared.comparisons.iter().map(one).collect::<Vec<_>>(),
+    })
 }
 
 /// A row of a document; shares are shares, not percentages.

@@ -1,11 +1,15 @@
 //! Comparisons as people read them, within 100 columns, and as a Markdown table.
 
+use flight_chart::Column;
 use flight_stats::Verdict;
 
 use super::Row;
+use crate::report::tables::Table;
 
 /// Columns up to which cells stand two apart.
 const COLUMNS: usize = 100;
+
+const HEADS: [&str; 8] = ["", "A", "B", "B vs A", "95 % CI", "p", "sees", "verdict"];
 
 /// Cells of a row, the first and the last from the left, the others from the right.
 type Cells = [String; 8];
@@ -43,7 +47,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
 }
 
 fn header() -> Cells {
-    ["", "A", "B", "B vs A", "95 % CI", "p", "sees", "verdict"].map(str::to_owned)
+    HEADS.map(str::to_owned)
 }
 
 fn cells(row: &Row) -> Cells {
@@ -61,6 +65,27 @@ fn cells(row: &Row) -> Cells {
         row.detectable.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0)),
         name(row.verdict).to_owned(),
     ]
+}
+
+/// The same for a page.
+pub(crate) fn dressed(rows: &[Row]) -> Table {
+    let last = HEADS.len() - 1;
+    let column = |(index, head): (usize, &'static str)| match index {
+        0 => Column::Text(head),
+        _ if index == last => Column::Text(head),
+        _ => Column::Number(head),
+    };
+    Table {
+        title: "B against A".to_owned(),
+        columns: HEADS.into_iter().enumerate().map(column).collect(),
+        rows: rows.iter().map(|row| cells(row).to_vec()).collect(),
+    }
+}
+
+/// The verdict of this name.
+pub(crate) fn verdict_of(name_of: &str) -> Option<Verdict> {
+    let all = [Verdict::Improved, Verdict::Regressed, Verdict::Same, Verdict::Inconclusive];
+    all.into_iter().find(|verdict| name(*verdict) == name_of)
 }
 
 /// As it stands in tables and documents.

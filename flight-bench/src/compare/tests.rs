@@ -1,7 +1,7 @@
 //! What is said of two runs whose difference is known.
 
 use super::*;
-use crate::cli::CompareFormat;
+use crate::cli::Format;
 use crate::report::Workload;
 use crate::report::tests::single;
 
@@ -88,13 +88,44 @@ fn too_few_repeats_are_refused_with_the_number_needed() {
 #[test]
 fn the_document_has_shares_and_words() {
     let comparison = compared(STEADY.map(|batches| batches / 2), &[]).expect("comparable runs");
-    let text = report::render(&[comparison], CompareFormat::Json, Exit::Regressed);
+    let compared = Compared { comparisons: vec![comparison], exit: Exit::Regressed };
+    let text = compared.render(Format::Json);
     let got: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&got["schema"], &got["exit"]), (&"flight-bench.compare/1".into(), &3.into()));
     let row = &got["comparisons"][0]["rows"][0];
     assert_eq!((&row["figure"], &row["verdict"]), (&"get.bytes_per_s".into(), &"regressed".into()));
     let ratio = row["ratio"].as_f64().expect("a ratio");
     assert!((ratio - 0.5).abs() < 1e-9, "{ratio}");
+}
+
+#[test]
+fn the_document_follows_its_schema() {
+    let schema = include_str!("../../../docs/flight-bench.compare.schema.json");
+    let one = compared(STEADY, &["errors > 0", "put.ack.p99 > 5ms"]).expect("comparable runs");
+    let whole = Compared { comparisons: vec![one], exit: Exit::Regressed };
+    crate::report::schema_check::check(schema, &whole.render(Format::Json));
+}
+
+#[test]
+fn comparisons_that_are_read_back_are_told_as_they_were() {
+    let forms = [Format::Text, Format::Json, Format::Md, Format::Html];
+    let told = |compared: &Compared| forms.map(|format| compared.render(format));
+    let exprs = ["errors > 0", "get.bytes_per_s vs base < -3%"];
+    let one = |value| compared(value, &exprs).expect("comparable runs");
+    let mut paced = one(STEADY);
+    paced.is_paced = true;
+    paced.warnings.push("the kernel differs".to_owned());
+    paced.skipped.push("get.wait.p99 is not compared".to_owned());
+    let comparisons = vec![one(STEADY.map(|batches| batches * 9 / 10)), paced];
+    let whole = Compared { comparisons, exit: Exit::Regressed };
+    let again = read(&whole.render(Format::Json)).expect("a comparison");
+    assert_eq!(told(&again), told(&whole));
+    let page = whole.render(Format::Html);
+    assert_eq!(page.matches("data-chart=\"changes\"").count(), 2);
+    let embedded = flight_chart::embedded(&page).expect("a document in the page");
+    assert_eq!(told(&read(&embedded).expect("a comparison")), told(&whole));
+    let error = read("{\"schema\":\"flight-bench.ab/1\"}").expect_err("another document");
+    assert!(error.to_string().contains("it is a flight-bench.ab/1"), "{error}");
 }
 
 fn check(value: [u64; 5], strict: bool, exit: Exit, want: &str) {

@@ -27,7 +27,7 @@ use crate::report::Workload;
 use crate::saved::Saved;
 pub(crate) use check::{Baseline, Checks, Judging};
 pub(crate) use ladder::LadderConfig;
-pub(crate) use shared::files_of;
+pub(crate) use shared::{comparison_output, files_of};
 use shared::{optional, window, within};
 
 /// A run as it will be done.

@@ -4,9 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Extent, LinkConfig, Load, Output, Target};
-use crate::cli::{Format, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, TransportName};
+use crate::cli::{
+    CompareFormat, Format, Http2Args, LoadArgs, OutputArgs, Progress, TargetArgs, TlsArgs,
+    TransportName,
+};
 use crate::exit::Stop;
 use crate::limits;
+use crate::report::check_files;
 use crate::saved::Saved;
 use flight_net::client::Transport;
 use flight_wire::limits::SEND_MESSAGE_BYTES_MIN;
@@ -146,6 +150,30 @@ impl Output {
             keep,
         })
     }
+}
+
+/// Where a comparison goes.
+///
+/// # Errors
+///
+/// A file whose form a comparison has not, or that cannot be written.
+pub(crate) fn comparison_output(
+    format: CompareFormat,
+    out: Vec<PathBuf>,
+    quiet: bool,
+) -> Result<Output, Stop> {
+    let files = files_of(out)?;
+    let told = |format| [Format::Text, Format::Json, Format::Md, Format::Html].contains(&format);
+    if let Some((path, _)) = files.iter().find(|(_, format)| !told(*format)) {
+        return Err(Stop::usage(format!(
+            "--out {}: a comparison has no such form; end the name with .txt, .json, .md or .html",
+            path.display()
+        )));
+    }
+    let (format, progress) = (format.into(), Progress::None);
+    let output = Output { format, files, progress, quiet, dry_run: false, keep: None };
+    check_files(&output)?;
+    Ok(output)
 }
 
 /// The values of `--out`, each with the form that its name says.

@@ -29,6 +29,10 @@ impl Rung {
         }
     }
 
+    pub(crate) fn of_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rung| rung.id() == id)
+    }
+
     /// For the table.
     pub(crate) fn label(self) -> &'static str {
         match self {

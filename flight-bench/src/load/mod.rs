@@ -14,11 +14,12 @@ mod paced;
 mod put;
 mod resources;
 mod stream;
+mod timeline;
 mod timer;
 mod unary;
 mod worker;
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,8 @@ use gate::Gate;
 
 pub(crate) use gate::Interrupt;
 pub(crate) use resources::Resources;
-use resources::Watch;
+use resources::{Watch, sampled};
+pub(crate) use timeline::CpuSample;
 pub(crate) use unary::Request;
 pub(crate) use worker::WORKER;
 
@@ -128,9 +130,16 @@ pub(crate) struct Repeat {
     pub(crate) tail: Option<Duration>,
     /// Unknown where the kernel does not tell, or no window was opened.
     pub(crate) resources: Option<Resources>,
+    /// In the course of the window; empty where the resources are unknown.
+    pub(crate) timeline: Vec<CpuSample>,
 }
 
 impl Repeat {
+    /// What was recorded, without what was used for it.
+    fn of(recording: Recording, elapsed: Duration, tail: Option<Duration>) -> Self {
+        Self { recording, elapsed, tail, resources: None, timeline: Vec::new() }
+    }
+
     /// Whether all that happened is failures.
     pub(crate) fn has_failures_alone(&self) -> bool {
         self.recording.counts.transfer.batches == 0 && self.recording.errors.total() > 0
@@ -215,7 +224,7 @@ pub(crate) async fn repeat(
     for (thread, live) in live.iter().enumerate().take(job.load.threads) {
         workers.push(worker::spawn(Arc::clone(job), Arc::clone(&gate), thread, Arc::clone(live)));
     }
-    let watch = Cell::new(None);
+    let watch = RefCell::new(None);
     let outcome = tokio::select! {
         outcome = conduct(job, &gate, live, &watch) => outcome,
         () = interrupt.wait() => Err(Stop::interrupted()),
@@ -223,7 +232,7 @@ pub(crate) async fn repeat(
         () = gate.all_done() => Ok(()),
     };
     let ended = Instant::now();
-    let resources = watch.take().and_then(Watch::end);
+    let watched = watch.take().and_then(Watch::end);
     gate.close(ended);
     let mut recording = Recording::default();
     let mut outcome = outcome;
@@ -233,7 +242,9 @@ pub(crate) async fn repeat(
             Err(stop) => outcome = Err(stop),
         }
     }
-    let repeat = Repeat { resources, ..summed(job, &gate, recording, ended) };
+    let (resources, timeline) = watched.unzip();
+    let timeline = timeline.unwrap_or_default();
+    let repeat = Repeat { resources, timeline, ..summed(job, &gate, recording, ended) };
     if outcome.is_ok() && gate.started_streams() == 0 {
         let why = repeat.recording.errors.sentence();
         outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {why}")));
@@ -246,7 +257,7 @@ async fn conduct(
     job: &Job,
     gate: &Gate,
     live: &[Arc<Live>],
-    watch: &Cell<Option<Watch>>,
+    watch: &RefCell<Option<Watch>>,
 ) -> Result<(), Stop> {
     match tokio::time::timeout(limits::START_TIMEOUT, gate.all_reported()).await {
         Ok(()) if gate.started_streams() == 0 => return Ok(()),
@@ -269,15 +280,22 @@ async fn conduct(
             _ => None,
         };
         gate.open(now, None, stop);
-        watch.set(Watch::begin(job.server_pid));
-        return Err(stalled(live).await);
+        watch.replace(Watch::begin(job.server_pid));
+        return Err(tokio::select! {
+            stop = stalled(live) => stop,
+            never = sampled(watch) => match never {},
+        });
     };
     let (opens, closes) = (now + warmup, now + warmup + duration);
     gate.open(opens, Some(closes), None);
     tokio::time::sleep_until(opens.into()).await;
-    watch.set(Watch::begin(job.server_pid));
-    tokio::time::sleep_until(closes.into()).await;
-    Ok(())
+    watch.replace(Watch::begin(job.server_pid));
+    tokio::select! {
+        // First, so that no sample stands between the end of the window and its last one.
+        biased;
+        () = tokio::time::sleep_until(closes.into()) => Ok(()),
+        never = sampled(watch) => match never {},
+    }
 }
 
 /// Ends when nothing has moved for [`limits::STALL_TIMEOUT`].
@@ -296,14 +314,14 @@ async fn stalled(live: &[Arc<Live>]) -> Stop {
 
 fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repeat {
     let Some(opened) = gate.opened() else {
-        return Repeat { recording, elapsed: Duration::ZERO, tail: None, resources: None };
+        return Repeat::of(recording, Duration::ZERO, None);
     };
     if job.window().is_some() {
         let closed = gate.closes().map_or(ended, |closes| closes.min(ended));
         let elapsed = closed.saturating_duration_since(opened);
         let mut recording = recording;
         recording.streams.iter_mut().for_each(|stream| stream.ended(opened, closed));
-        return Repeat { recording, elapsed, tail: None, resources: None };
+        return Repeat::of(recording, elapsed, None);
     }
     let done: Vec<Instant> = recording.streams.iter().filter_map(|s| s.done).collect();
     let all = done.len() == recording.streams.len();
@@ -311,7 +329,7 @@ fn summed(job: &Job, gate: &Gate, recording: Recording, ended: Instant) -> Repea
     let last = if all { last.unwrap_or(ended) } else { ended };
     let tail = if all { first.map(|first| last - first) } else { None };
     let elapsed = last.saturating_duration_since(opened);
-    Repeat { recording, elapsed, tail, resources: None }
+    Repeat::of(recording, elapsed, tail)
 }
 
 async fn joined(worker: oneshot::Receiver<Recording>) -> Result<Recording, Stop> {

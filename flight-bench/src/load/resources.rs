@@ -1,8 +1,15 @@
 //! What client, server and machine did while a window was open.
+//!
+//! All of it is read on the thread that waits for the window to close, never on one that measures.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
 
 use flight_probe::noise::{Noise, Snapshot};
 use flight_probe::process::{Spent, Usage};
 use serde::{Deserialize, Serialize};
+
+use super::timeline::{CpuSample, SAMPLE_EVERY, Timeline};
 
 /// What was used from the opening of a window to its close.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -13,11 +20,12 @@ pub(crate) struct Resources {
     pub(crate) noise: Noise,
 }
 
-/// What had been used when the window opened.
+/// What had been used when the window opened, and in the course of it.
 pub(super) struct Watch {
     client: Usage,
     server: Option<(u32, Usage)>,
     noise: Snapshot,
+    timeline: Timeline,
 }
 
 impl Watch {
@@ -25,14 +33,29 @@ impl Watch {
     pub(super) fn begin(server_pid: Option<u32>) -> Option<Self> {
         let server = server_pid.and_then(|pid| Some((pid, Usage::of(pid).ok()?)));
         let noise = Snapshot::read();
-        Some(Self { client: Usage::own().ok()?, server, noise })
+        let client = Usage::own().ok()?;
+        let timeline = Timeline::begin(server.as_ref().map(|(pid, _)| *pid));
+        Some(Self { client, server, noise, timeline })
     }
 
     /// A server that is gone by now has used nothing that can be told.
-    pub(super) fn end(self) -> Option<Resources> {
+    pub(super) fn end(mut self) -> Option<(Resources, Vec<CpuSample>)> {
+        self.timeline.sample();
         let client = Usage::own().ok()?.since(&self.client);
         let server =
             self.server.and_then(|(pid, before)| Some(Usage::of(pid).ok()?.since(&before)));
-        Some(Resources { client, server, noise: Snapshot::read().since(&self.noise) })
+        let noise = Snapshot::read().since(&self.noise);
+        Some((Resources { client, server, noise }, self.timeline.into_samples()))
+    }
+}
+
+/// Samples what is watched, at its pace, until it is dropped.
+pub(super) async fn sampled(watch: &RefCell<Option<Watch>>) -> Infallible {
+    loop {
+        let every = watch.borrow().as_ref().map_or(SAMPLE_EVERY, |watch| watch.timeline.every());
+        tokio::time::sleep(every).await;
+        if let Some(watch) = watch.borrow_mut().as_mut() {
+            watch.timeline.sample();
+        }
     }
 }

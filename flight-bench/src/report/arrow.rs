@@ -8,7 +8,8 @@ use std::fmt::Write;
 
 use flight_net::Endpoint;
 
-use super::results::{Results, Variant, Workload};
+use super::results::{Results, Variant};
+use super::workload::Workload;
 use crate::record::Metric;
 
 pub(super) fn render(results: &Results) -> String {

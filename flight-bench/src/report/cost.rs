@@ -5,7 +5,8 @@ use flight_probe::verdict::{Facts, OpenLoop, Verdict};
 use serde::Serialize;
 
 use super::figures::{amount, megabytes, nanos};
-use super::results::{Measured, Results, Variant, Workload};
+use super::results::{Measured, Results, Variant};
+use super::workload::Workload;
 use crate::load::WORKER;
 use crate::record::Metric;
 
@@ -156,7 +157,7 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use flight_probe::noise::Noise;
     use flight_probe::process::ThreadUsage;
 

@@ -7,7 +7,8 @@
 use std::fmt::Write;
 
 use super::LadderResults;
-use super::results::{Measured, Results, Statistic, Variant};
+use super::results::{Measured, Results, Variant};
+use super::summary::Statistic;
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 

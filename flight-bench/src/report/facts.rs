@@ -1,6 +1,8 @@
 //! What stands around the figures of a report, as short sentences and pairs of a name and a value:
 //! how the run was made, where, and how it ended. Markdown and HTML set them in their own ways.
 
+use std::time::SystemTime;
+
 use flight_chart::Unit;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,14 +11,16 @@ use time::format_description::well_known::Rfc3339;
 
 use super::cost::{bottleneck, sides};
 use super::figures::nanos;
-use super::results::{Outcome, Results, Variant, Workload};
-use super::text::{counted, errors, missing_repeats, model, plan, started as name_of};
+use super::lines::counted;
+use super::results::{Outcome, Results, RunRecord, Variant};
+use super::text::{errors, missing_repeats, model, plan, started as name_of};
+use super::workload::Workload;
 use super::{Host, LadderResults};
 use crate::load::Acks;
 use crate::record::Transfer;
 
 /// A name and a value.
-pub(super) type Fact = (String, String);
+pub(crate) type Fact = (String, String);
 
 /// What was measured: `flight-bench unary · GetFlightInfo · path:taxi`.
 pub(super) fn title(results: &Results) -> String {
@@ -90,7 +94,7 @@ pub(super) fn failures(variant: &Variant) -> Vec<String> {
 }
 
 /// `FAILED: …` or `NOT COMPLETE: …`, unless the run is whole.
-pub(super) fn ending(outcome: &Outcome) -> Option<String> {
+pub(crate) fn ending(outcome: &Outcome) -> Option<String> {
     let error = outcome.error.as_ref()?;
     let what = if outcome.complete { "FAILED" } else { "NOT COMPLETE" };
     Some(format!("{what}: {error}"))
@@ -107,9 +111,7 @@ pub(super) fn verified(results: &Results) -> Option<String> {
 /// Where the run was made and against what.
 pub(super) fn environment(results: &Results) -> Vec<Fact> {
     let mut facts = vec![fact("run", &results.id)];
-    // To the second, as people read it.
-    let started = OffsetDateTime::from(results.started).truncate_to_second();
-    facts.extend(started.format(&Rfc3339).map(|at| fact("started", &at)));
+    facts.extend(started(results.started));
     if let Some(server) = &results.server {
         facts.push(fact("server", &name_of(server).unwrap_or_else(|| server.kind.to_string())));
     }
@@ -122,9 +124,20 @@ pub(super) fn environment(results: &Results) -> Vec<Fact> {
     facts
 }
 
+/// When something began, to the second, as people read it.
+pub(crate) fn started(at: SystemTime) -> Option<Fact> {
+    let at = OffsetDateTime::from(at).truncate_to_second().format(&Rfc3339).ok()?;
+    Some(fact("started", &at))
+}
+
 /// What the run was told.
 pub(super) fn configuration(results: &Results) -> Vec<Fact> {
-    flat("", &results.record)
+    of_record(&results.record)
+}
+
+/// What a run was told, or one side of a comparison.
+pub(crate) fn of_record(record: &RunRecord) -> Vec<Fact> {
+    flat("", record)
 }
 
 /// Where a ladder was climbed, and what it was told.
@@ -137,7 +150,8 @@ pub(super) fn of_ladder(results: &LadderResults) -> (Vec<Fact>, Vec<Fact>) {
     (environment, flat("", &document["config"]))
 }
 
-fn host(host: &Host) -> Vec<Fact> {
+/// The machine of a run.
+pub(crate) fn host(host: &Host) -> Vec<Fact> {
     flat("", host)
 }
 

@@ -41,7 +41,7 @@ fn a_run_that_broke_off_is_told_as_before() {
     let mut broken = single(Workload::Get);
     broken.outcome.complete = false;
     broken.outcome.error = Some("interrupted; what was measured so far is reported".to_owned());
-    broken.warnings.push("no frequency of the processor is known here".to_owned());
+    broken.warnings.push("no frequency of the processor is known here".to_owned().into());
     let measured = &mut broken.variants[0].measured;
     measured.truncate(2);
     measured[1].complete = false;

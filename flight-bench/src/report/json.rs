@@ -40,11 +40,7 @@ pub(super) fn document(results: &Results) -> Value {
         "complete": results.outcome.complete,
         "exit": results.outcome.exit.code(),
         "error": results.outcome.error,
-        "tool": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
-            "allocator": "mimalloc",
-        },
+        "tool": tool(),
         "config": results.record,
         "target": results.server,
         "env": { "host": results.host },
@@ -54,6 +50,15 @@ pub(super) fn document(results: &Results) -> Value {
         "verify": results.verify,
         "warnings": results.warnings,
         "thresholds": results.thresholds,
+    })
+}
+
+/// This program.
+pub(crate) fn tool() -> Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "allocator": "mimalloc",
     })
 }
 
@@ -98,6 +103,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
         "latency": latencies(&repeat.recording.latencies),
         "streams": repeat.recording.streams.iter().map(stream).collect::<Vec<_>>(),
         "resources": repeat.resources,
+        "timeline": repeat.timeline,
         "slices": repeat.recording.slices.iter().map(slice).collect::<Vec<_>>(),
     })
 }
@@ -175,8 +181,9 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::record::Failure;
-    use crate::report::results::Workload;
+    use crate::report::Workload;
     use crate::report::results::tests::{results, single, six_rows};
+    use crate::report::schema_check;
 
     #[test]
     fn a_run_follows_its_schema() {
@@ -190,6 +197,20 @@ mod tests {
         let document = check(&gated);
         assert_eq!(document["thresholds"][0]["pass"], false);
         assert_eq!(document["thresholds"][1]["value"], Value::Null);
+    }
+
+    #[test]
+    fn what_was_sampled_and_warned_of_follows_it_too() {
+        let mut run = single(Workload::Get);
+        let sample =
+            |server_cpu_ns| crate::load::CpuSample { t_ns: 1, client_cpu_ns: 2, server_cpu_ns };
+        run.variants[0].measured[0].repeat.timeline = vec![sample(Some(3)), sample(None)];
+        run.warnings = vec![crate::report::Warning::of_run("noisy", "seen", "why", "an option")];
+        let mut document = check(&run);
+        assert_eq!(document["repeats"][0]["timeline"][1]["server_cpu_ns"], Value::Null);
+        assert_eq!(document["warnings"][0]["try"], "an option");
+        document["repeats"][0]["timeline"][0]["t_ns"] = json!(-1);
+        assert!(!validator().is_valid(&document));
     }
 
     #[test]
@@ -249,21 +270,15 @@ mod tests {
         }
     }
 
+    const SCHEMA_OF_RUNS: &str = include_str!("../../../docs/flight-bench.run.schema.json");
+
     fn check(results: &Results) -> Value {
         let text = render(results);
-        // serde_json takes no NaN and no infinity, as strict JSON wants.
-        let document: Value = serde_json::from_str(&text).expect("one JSON document");
-        let errors: Vec<String> = validator()
-            .iter_errors(&document)
-            .map(|e| format!("{}: {e}", e.instance_path()))
-            .collect();
-        assert!(errors.is_empty(), "{errors:#?}");
-        document
+        schema_check::check(SCHEMA_OF_RUNS, &text)
     }
 
     fn validator() -> jsonschema::Validator {
-        let schema = include_str!("../../../docs/flight-bench.run.schema.json");
-        let schema = serde_json::from_str(schema).expect("the schema is JSON");
+        let schema = serde_json::from_str(SCHEMA_OF_RUNS).expect("the schema is JSON");
         jsonschema::validator_for(&schema).expect("the schema is a JSON Schema")
     }
 }

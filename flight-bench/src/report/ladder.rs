@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::ending::Reason;
 use super::figures::{amount, megabytes, or_dash};
-use super::text::{Reason, counted, line, parts};
+use super::json::tool;
+use super::lines::{counted, line, parts};
 use super::{Host, Outcome, csv, html, markdown, ndjson};
 use crate::cli::Format;
 use crate::ladder::{Rung, Sample};
@@ -35,7 +37,7 @@ pub(crate) struct LadderResults {
     pub(crate) outcome: Outcome,
 }
 
-const SCHEMA: &str = "flight-bench.ladder/1";
+pub(super) const SCHEMA: &str = "flight-bench.ladder/1";
 
 impl LadderResults {
     pub(crate) fn render(&self, format: Format, reason: Reason) -> String {
@@ -186,11 +188,7 @@ impl LadderResults {
             "complete": self.outcome.complete,
             "exit": self.outcome.exit.code(),
             "error": self.outcome.error,
-            "tool": {
-                "version": env!("CARGO_PKG_VERSION"),
-                "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
-                "allocator": "mimalloc",
-            },
+            "tool": tool(),
             "target": { "name": "flight-server", "version": self.server_version, "args": arguments },
             "env": { "host": self.host },
             "config": {
@@ -282,6 +280,7 @@ fn nanos(time: Duration) -> u64 {
 pub(crate) mod tests {
     use super::*;
     use crate::exit::Exit;
+    use crate::report::schema_check;
 
     #[test]
     fn each_rung_is_compared_with_the_one_it_stands_on_and_with_raw_tcp() {
@@ -324,6 +323,18 @@ pub(crate) mod tests {
         assert_eq!(document["rungs"][6]["samples"].as_array().map(Vec::len), Some(2));
         let none: Value = serde_json::from_str(&ladder(0).json()).expect("one document");
         assert_eq!(none["rungs"][1]["bytes_per_s_median"], Value::Null);
+    }
+
+    #[test]
+    fn the_json_follows_its_schema() {
+        let schema = include_str!("../../../docs/flight-bench.ladder.schema.json");
+        let check = |results: &LadderResults| schema_check::check(schema, &results.json());
+        check(&ladder(3));
+        check(&ladder(1));
+        let mut broken = LadderResults { rounds: 1, ..ladder(0) };
+        (broken.outcome.complete, broken.outcome.exit) = (false, Exit::Failed);
+        (broken.server_version, broken.outcome.error) = (None, Some("no server".to_owned()));
+        assert_eq!(check(&broken)["error"], "no server");
     }
 
     fn check(text: &str, label: &str, want: &str) {

@@ -200,7 +200,7 @@ mod tests {
         let mut failed = single(Workload::Get);
         let tally = &mut failed.variants[0].measured[0].repeat.recording.errors;
         tally.add(Failure::new("INTERNAL", "`@all` <b>|x|</b>"));
-        failed.warnings.push("a|b <i>\n*c*".to_owned());
+        failed.warnings.push("a|b <i>\n*c*".to_owned().into());
         check(
             &render(&failed),
             &["`1 × INTERNAL: '@all' <b>|x|</b>`", "> **Warning:** a\\|b &lt;i> \\*c\\*"],

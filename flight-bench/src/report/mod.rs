@@ -5,22 +5,30 @@
 mod arrow;
 mod cost;
 mod csv;
-mod facts;
+mod ending;
+pub(crate) mod facts;
 pub(crate) mod figures;
 #[cfg(test)]
 mod golden_tests;
-mod html;
+pub(crate) mod html;
 mod json;
 mod ladder;
+mod lines;
 mod markdown;
 mod ndjson;
 mod quick;
 mod read;
+mod read_ladder;
 mod results;
-mod tables;
+#[cfg(test)]
+pub(crate) mod schema_check;
+mod summary;
+pub(crate) mod tables;
 mod text;
 mod threshold;
+mod warning;
 mod warnings;
+mod workload;
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -32,16 +40,21 @@ use tempfile::NamedTempFile;
 use crate::cli::Format;
 use crate::config::Output;
 use crate::exit::Stop;
+pub(crate) use ending::{Reason, warnings};
 pub(crate) use flight_probe::host::Host;
+pub(crate) use json::tool;
 pub(crate) use ladder::LadderResults;
-pub(crate) use read::read;
+pub(crate) use lines::wrapped;
+pub(crate) use read::{checked, read, time_of};
+pub(crate) use read_ladder::read_ladder;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
-    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
+    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
-pub(crate) use text::{Reason, wrapped};
+pub(crate) use warning::Warning;
 pub(crate) use warnings::findings;
+pub(crate) use workload::Workload;
 
 /// Refuses files that could not be written in the end, before anything is measured.
 ///

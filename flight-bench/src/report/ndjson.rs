@@ -1,7 +1,7 @@
 //! JSON by lines: one for each repeat and a last one for the whole run.
 //!
-//! A line is what the JSON document has of it, less histograms, slices and streams: lines are read
-//! by log collectors, which want them short.
+//! A line is what the JSON document has of it, less histograms, slices, timelines and streams:
+//! lines are read by log collectors, which want them short.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::results::Results;
 use super::{LadderResults, json};
 
 /// What lines leave to the document.
-const LEFT_OUT: [&str; 2] = ["streams", "slices"];
+const LEFT_OUT: [&str; 3] = ["streams", "slices", "timeline"];
 
 pub(super) fn render(results: &Results) -> String {
     let mut document = json::document(results);

@@ -2,9 +2,13 @@
 
 use comfy_table::{CellAlignment, Table};
 
+use super::ending::{Reason, ending};
 use super::figures::{amount, megabytes, nanos, or_dash};
-use super::results::{Results, Statistic, Variant, Workload};
-use super::text::{Reason, counted, ending, errors, line, parts, plan, started, tls};
+use super::lines::{counted, line, parts};
+use super::results::{Results, Variant};
+use super::summary::Statistic;
+use super::text::{errors, plan, started, tls};
+use super::workload::Workload;
 use crate::record::{LatencySummary, Metric, PERCENTILES};
 use flight_stats::median;
 

@@ -18,11 +18,13 @@ use time::format_description::well_known::Rfc3339;
 
 use super::json::SCHEMA;
 use super::results::{
-    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
+    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
+use super::warning::{Warning, WarningPart};
+use super::workload::Workload;
 use super::{Host, json};
 use crate::exit::Exit;
-use crate::load::{Acks, Repeat, Resources};
+use crate::load::{Acks, CpuSample, Repeat, Resources};
 use crate::record::{
     Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
 };
@@ -35,14 +37,33 @@ use crate::threshold::ThresholdRecord;
 ///
 /// The text is no document of a run, or lacks what a run has.
 pub(crate) fn read(text: &str) -> anyhow::Result<Results> {
-    let document: Value = serde_json::from_str(text).context("not JSON")?;
-    match document.get("schema").and_then(Value::as_str) {
-        Some(SCHEMA) => {}
-        Some(other) => bail!("it is a {other}; this program reads {SCHEMA}"),
-        None => bail!("it is no run of flight-bench: it has no \"schema\""),
-    }
+    let document = checked(text, SCHEMA)?;
     let document: Document = serde_json::from_value(document).context("a run that is not whole")?;
     document.into_results()
+}
+
+/// The document, which has to be of this schema.
+///
+/// # Errors
+///
+/// It is none, or of another.
+pub(crate) fn checked(text: &str, schema: &str) -> anyhow::Result<Value> {
+    let document: Value = serde_json::from_str(text).context("not JSON")?;
+    match document.get("schema").and_then(Value::as_str) {
+        Some(known) if known == schema => Ok(document),
+        Some(other) => bail!("it is a {other}; what is read here is {schema}"),
+        None => bail!("it is no document of flight-bench: it has no \"schema\""),
+    }
+}
+
+/// A time as documents have it.
+///
+/// # Errors
+///
+/// It is none.
+pub(crate) fn time_of(text: &str) -> anyhow::Result<SystemTime> {
+    let time = OffsetDateTime::parse(text, &Rfc3339).context("\"started\" is no time")?;
+    Ok(SystemTime::from(time))
 }
 
 #[derive(Deserialize)]
@@ -58,7 +79,7 @@ struct Document {
     variants: Vec<VariantPart>,
     repeats: Vec<RepeatPart>,
     verify: Option<VerifyRecord>,
-    warnings: Vec<String>,
+    warnings: Vec<WarningPart>,
     /// Documents of earlier versions have none.
     #[serde(default)]
     thresholds: Vec<ThresholdRecord>,
@@ -96,6 +117,8 @@ struct RepeatPart {
     slices: Vec<SlicePart>,
     #[serde(default)]
     resources: Option<Resources>,
+    #[serde(default)]
+    timeline: Vec<CpuSample>,
 }
 
 #[derive(Deserialize)]
@@ -140,8 +163,7 @@ struct StreamPart {
 
 impl Document {
     fn into_results(self) -> anyhow::Result<Results> {
-        let started = self.started.as_deref().map(|text| OffsetDateTime::parse(text, &Rfc3339));
-        let started = started.transpose().context("\"started\" is no time")?;
+        let started = self.started.as_deref().map(time_of).transpose()?;
         let mut variants = self
             .variants
             .into_iter()
@@ -155,13 +177,13 @@ impl Document {
         }
         Ok(Results {
             id: self.id,
-            started: started.map_or(SystemTime::UNIX_EPOCH, SystemTime::from),
+            started: started.unwrap_or(SystemTime::UNIX_EPOCH),
             record: self.config,
             server: self.target,
             host: self.env.host,
             variants: variants.into_iter().map(|(_, variant)| variant).collect(),
             verify: self.verify,
-            warnings: self.warnings,
+            warnings: self.warnings.into_iter().map(Warning::from).collect(),
             thresholds: self.thresholds,
             outcome: Outcome {
                 exit: Exit::from_code(self.exit),
@@ -231,6 +253,7 @@ impl RepeatPart {
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
             resources: self.resources,
+            timeline: self.timeline,
         };
         Ok(Measured { round: self.i, order: self.order, repeat, complete: self.complete })
     }
@@ -284,6 +307,9 @@ mod tests {
         failed.outcome.complete = false;
         failed.outcome.error = Some("cannot reach grpc://h:1".to_owned());
         check(&failed);
+        let mut warned = single(Workload::Get);
+        warned.warnings.push(Warning::of_run("noisy", "they differ", "a lot", "--repeats 20"));
+        check(&warned);
         let mut errors = single(Workload::Get);
         let tally = &mut errors.variants[0].measured[0].repeat.recording.errors;
         tally.add(crate::record::Failure::new("NOT_FOUND", "no such ticket"));
@@ -303,6 +329,15 @@ mod tests {
         document["new"] = serde_json::json!([1]);
         document["repeats"][0]["latency"]["get.other"] = serde_json::json!({ "n": 1 });
         assert!(read(&document.to_string()).is_ok());
+    }
+
+    #[test]
+    fn warnings_of_earlier_versions_are_sentences() {
+        let mut document: Value =
+            serde_json::from_str(&json::render(&single(Workload::Get))).unwrap_or_default();
+        document["warnings"] = serde_json::json!(["noisy"]);
+        let warnings = read(&document.to_string()).expect("a run").warnings;
+        assert_eq!(warnings, [Warning::from("noisy".to_owned())]);
     }
 
     #[test]

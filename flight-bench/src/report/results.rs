@@ -1,20 +1,19 @@
 //! What a run found: its configuration, its variants and their repeats, and how it ended.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use flight_stats::Confidence;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
+use super::warning::Warning;
+use super::workload::Workload;
 use crate::config::Extent;
 use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::TlsSide;
 use crate::threshold::ThresholdRecord;
-use flight_stats as stats;
 
 /// Everything that reports are made of.
 pub(crate) struct Results {
@@ -26,7 +25,7 @@ pub(crate) struct Results {
     /// In the order of the table.
     pub(crate) variants: Vec<Variant>,
     pub(crate) verify: Option<VerifyRecord>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) thresholds: Vec<ThresholdRecord>,
     pub(crate) outcome: Outcome,
 }
@@ -119,15 +118,6 @@ pub(crate) struct Variant {
     pub(crate) measured: Vec<Measured>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Workload {
-    Get,
-    Put,
-    Unary,
-    Tls,
-    Exchange,
-}
-
 /// One repeat of one variant.
 pub(crate) struct Measured {
     /// The round, and the place among the variants of that round.
@@ -178,59 +168,6 @@ impl From<Extent> for ExtentRecord {
             }
             Extent::Batches(batches) => Self { batches: Some(batches), ..none },
             Extent::Passes(passes) => Self { passes: Some(passes), ..none },
-        }
-    }
-}
-
-impl Workload {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Put => "put",
-            Self::Unary => "unary",
-            Self::Tls => "tls",
-            Self::Exchange => "exchange",
-        }
-    }
-
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|workload| workload.name() == name)
-    }
-
-    /// As the Flight specification writes the call, where there is one.
-    pub(crate) fn call(self) -> &'static str {
-        match self {
-            Self::Get => "DoGet",
-            Self::Put => "DoPut",
-            Self::Unary => "Calls",
-            Self::Tls => "Connections",
-            Self::Exchange => "DoExchange",
-        }
-    }
-
-    /// Whether what is moved is batches, and so has bytes.
-    pub(crate) fn moves_batches(self) -> bool {
-        matches!(self, Self::Get | Self::Put | Self::Exchange)
-    }
-
-    /// One of what is counted.
-    pub(crate) fn unit(self) -> &'static str {
-        match self {
-            Self::Get | Self::Put | Self::Exchange => "batch",
-            Self::Unary => "call",
-            Self::Tls => "connection",
-        }
-    }
-
-    /// What is counted; the first says how fast the workload is.
-    pub(crate) fn rates(self) -> &'static [Rate] {
-        match self {
-            Self::Get | Self::Put | Self::Exchange => &RATES,
-            Self::Unary => &CALL_RATES,
-            Self::Tls => &CONNECTION_RATES,
         }
     }
 }
@@ -329,99 +266,7 @@ impl Measured {
     }
 }
 
-/// A figure over repeats; every number is finite or absent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Statistic {
-    pub(crate) est: Option<f64>,
-    pub(crate) lo: Option<f64>,
-    pub(crate) hi: Option<f64>,
-    pub(crate) median: Option<f64>,
-    pub(crate) min: Option<f64>,
-    pub(crate) max: Option<f64>,
-    pub(crate) n: usize,
-    pub(crate) cv: Option<f64>,
-    pub(crate) unit: &'static str,
-    pub(crate) better: &'static str,
-}
-
-impl Statistic {
-    /// The interval, where people are to see it: that of two repeats is wide enough for anything.
-    pub(crate) fn shown_interval(&self) -> Option<(f64, f64)> {
-        (self.n >= SHOWN_INTERVAL_REPEATS_MIN).then_some((self.lo?, self.hi?))
-    }
-
-    fn of(values: &[f64], unit: &'static str, estimate: Option<stats::Estimate>) -> Self {
-        let interval = estimate.and_then(|estimate| estimate.interval);
-        Self {
-            est: estimate.map(|estimate| estimate.value),
-            lo: interval.map(|(lo, _)| lo),
-            hi: interval.map(|(_, hi)| hi),
-            median: stats::median(values),
-            min: values.iter().copied().reduce(f64::min),
-            max: values.iter().copied().reduce(f64::max),
-            n: values.len(),
-            cv: stats::coefficient_of_variation(values),
-            unit,
-            better: "higher",
-        }
-    }
-}
-
-/// Repeats from which on an interval is shown.
-const SHOWN_INTERVAL_REPEATS_MIN: usize = 3;
-
 impl Results {
-    /// Figures over repeats, by stable id: `get.bytes_per_s`; in quick `get.bytes_per_s@tls-ec`
-    /// and `get.bytes_per_s@tls-ec/plain`.
-    pub(crate) fn summary(&self) -> BTreeMap<String, Statistic> {
-        let mut summary = BTreeMap::new();
-        let quick = self.record.command == "quick";
-        for variant in &self.variants {
-            let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-            for (name, unit, amount) in variant.workload.rates() {
-                let values = variant.rates(amount);
-                let id = format!("{}.{name}{at}", variant.workload.name());
-                summary.insert(
-                    id,
-                    Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95)),
-                );
-            }
-            if let Some((base, ratio)) = self.ratio_to_plain(variant) {
-                let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
-                summary.insert(id, ratio);
-            }
-        }
-        summary
-    }
-
-    /// The throughput of `variant` as a share of the same workload in plaintext, round by round.
-    pub(crate) fn ratio_to_plain(&self, variant: &Variant) -> Option<(&Variant, Statistic)> {
-        let base = self
-            .variants
-            .iter()
-            .find(|base| base.workload == variant.workload && base.transport == "plain")?;
-        if variant.transport == "plain" {
-            return None;
-        }
-        let logical = |amount: &Transfer| amount.logical_bytes;
-        let rounds = |of: &Variant| -> BTreeMap<usize, f64> {
-            let complete = of.measured.iter().filter(|measured| measured.complete);
-            complete.map(|measured| (measured.round, measured.rate(logical))).collect()
-        };
-        let (ours, theirs) = (rounds(variant), rounds(base));
-        let both: Vec<(f64, f64)> =
-            ours.iter().filter_map(|(round, rate)| Some((*rate, *theirs.get(round)?))).collect();
-        let (values, base_values): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
-        let ratios: Vec<f64> = values
-            .iter()
-            .zip(&base_values)
-            .filter(|(_, base)| **base > 0.0)
-            .map(|(value, base)| value / base)
-            .collect();
-        let estimate = stats::paired_ratio(&values, &base_values, Confidence::P95);
-        Some((base, Statistic::of(&ratios, "ratio", estimate)))
-    }
-
     pub(crate) fn errors(&self) -> ErrorTally {
         let mut all = ErrorTally::default();
         for variant in &self.variants {
@@ -435,22 +280,6 @@ impl Results {
         self.variants.iter().any(|variant| variant.with_figures().next().is_some())
     }
 }
-
-/// A rate: its name, its unit, and what is counted.
-pub(crate) type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
-
-const CONNECTION_RATES: [Rate; 1] = [("connections_per_s", "1/s", |amount| amount.batches)];
-
-const CALL_RATES: [Rate; 2] = [
-    ("calls_per_s", "1/s", |amount| amount.batches),
-    ("bytes_per_s", "B/s", |amount| amount.encoded_bytes),
-];
-
-const RATES: [Rate; 3] = [
-    ("bytes_per_s", "B/s", |amount| amount.logical_bytes),
-    ("batches_per_s", "1/s", |amount| amount.batches),
-    ("rows_per_s", "1/s", |amount| amount.rows),
-];
 
 #[cfg(test)]
 #[path = "results_tests.rs"]

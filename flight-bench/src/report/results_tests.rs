@@ -164,6 +164,12 @@ fn measured(round: usize, batches: u64) -> Measured {
         }))
         .expect("as many as there are"),
     };
-    let repeat = Repeat { recording, elapsed: Duration::from_secs(1), tail: None, resources: None };
+    let repeat = Repeat {
+        recording,
+        elapsed: Duration::from_secs(1),
+        tail: None,
+        resources: None,
+        timeline: Vec::new(),
+    };
     Measured { round, order: 0, repeat, complete: true }
 }

@@ -5,16 +5,18 @@ use flight_chart::Column;
 use super::LadderResults;
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::ladder::{cpu_per_gb, ratio_cell};
-use super::results::{Results, Statistic, Variant, Workload};
+use super::results::{Results, Variant};
+use super::summary::Statistic;
+use super::workload::Workload;
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 use flight_stats::median;
 
 /// Cells under their heads.
-pub(super) struct Table {
-    pub(super) title: String,
-    pub(super) columns: Vec<Column<'static>>,
-    pub(super) rows: Vec<Vec<String>>,
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<Column<'static>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 /// How fast each variant is; of quick, beside plaintext.
@@ -118,7 +120,7 @@ pub(super) fn meanings(results: &Results) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Names and values.
-pub(super) fn facts(title: &str, facts: Vec<super::facts::Fact>) -> Table {
+pub(crate) fn facts(title: &str, facts: Vec<super::facts::Fact>) -> Table {
     let rows = facts.into_iter().map(|(name, value)| vec![name, value]).collect();
     Table { title: title.to_owned(), columns: vec![Column::Text(""), Column::Text("")], rows }
 }

@@ -1,15 +1,17 @@
 //! The report of `get` and `put` for people, within 100 columns.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table};
 
 use super::cost::{bottleneck, sides};
+use super::ending::{Reason, ending};
 use super::facts::moved;
 use super::figures::{amount, count, megabytes, nanos, or_dash};
-use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
-use super::threshold;
+use super::lines::{counted, line, parts, wrapped};
+use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Variant};
+use super::summary::Statistic;
+use super::workload::Workload;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use flight_stats::median;
@@ -85,42 +87,6 @@ pub(super) fn tls(out: &mut String, variant: &Variant) {
     }
     parts(out, &told);
 }
-
-/// Joins `parts` with dots and goes on to the next line before one gets too long.
-pub(super) fn parts(out: &mut String, parts: &[String]) {
-    let mut text = String::new();
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        let joined = text.chars().count() + 3 + part.chars().count();
-        if !text.is_empty() && joined > COLUMNS {
-            line(out, &(std::mem::take(&mut text) + " ·"));
-        }
-        let dot = if text.is_empty() { "" } else { " · " };
-        text = format!("{text}{dot}{part}");
-    }
-    line(out, &text);
-}
-
-/// Writes words on lines that are not too long; the first begins with `first`, others with `rest`.
-pub(crate) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
-    let mut current = first.to_owned();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && current.chars().count() + 1 + word.chars().count() > COLUMNS {
-            line(out, &current);
-            rest.clone_into(&mut current);
-            is_empty = true;
-        }
-        if !is_empty {
-            current.push(' ');
-        }
-        current.push_str(word);
-        is_empty = false;
-    }
-    line(out, &current);
-}
-
-/// Columns of a line, less the two for the dot at its end.
-const COLUMNS: usize = 98;
 
 fn figures(out: &mut String, results: &Results, variant: &Variant) {
     let summary = results.summary();
@@ -364,31 +330,6 @@ fn foot(out: &mut String, results: &Results, reason: Reason) {
     ending(out, results, reason);
 }
 
-/// Whether the reason of a failed run is part of the report, or told beside it on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
-    InReport,
-    OnStderr,
-}
-
-/// What is to be known about the figures; that the run failed or stopped early, if it did. A report
-/// without a figure says so by itself.
-pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
-    if results.have_figures() {
-        for warning in &results.warnings {
-            wrapped(out, "! ", "  ", warning);
-        }
-    }
-    threshold::lines(out, &results.thresholds);
-    let Some(error) = &results.outcome.error else { return };
-    let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
-    match reason {
-        Reason::InReport => line(out, &format!("{what}: {error}")),
-        Reason::OnStderr if results.have_figures() => line(out, what),
-        Reason::OnStderr => {}
-    }
-}
-
 /// `5 rounds of 1s after 300ms`.
 pub(super) fn plan(results: &Results) -> String {
     let record = &results.record;
@@ -402,14 +343,6 @@ pub(super) fn plan(results: &Results) -> String {
         ),
         _ => counted(record.repeats, "round"),
     }
-}
-
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-pub(super) fn line(out: &mut String, text: &str) {
-    writeln!(out, "{text}").expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::*;
 use crate::exit::Exit;
 use crate::record::Failure;
+use crate::report::Warning;
 use crate::report::results::tests::single;
 
 #[test]
@@ -94,7 +95,7 @@ fn a_run_without_a_figure_explains_none_and_leaves_its_reason_to_stderr() {
         "flight-bench {} · get · 4 streams · 4 connections · 1 thread · closed loop\n",
         env!("CARGO_PKG_VERSION")
     );
-    results.warnings.push("unverified".to_owned());
+    results.warnings.push("unverified".to_owned().into());
     assert_eq!(render(&results, Reason::OnStderr), head);
     // A file has no stderr beside it.
     let kept = render(&results, Reason::InReport);
@@ -112,6 +113,29 @@ fn an_unverified_server_is_marked() {
         &render(&results, Reason::OnStderr),
         &["TLS 1.3 · TLS13_AES_128_GCM_SHA256", "NOT VERIFIED"],
     );
+}
+
+#[test]
+fn warnings_are_two_lines_each_and_five_at_most() {
+    let with = |count: usize| {
+        let mut results = single(Workload::Get);
+        let rows = ["put.plain", "get.plain", "get.tls-ec", "get.tls-rsa", "put.tls-ec"];
+        let warning = |index: usize| Warning {
+            rows: rows.iter().map(ToString::to_string).collect(),
+            ..Warning::of_run("x", format!("{index} {}", "seen ".repeat(14)), "why", "an option")
+        };
+        results.warnings = (0..count).map(warning).collect();
+        render(&results, Reason::OnStderr)
+    };
+    let lines = |text: &str, of: &str| text.lines().filter(|line| line.starts_with(of)).count();
+    let five = with(5);
+    check(&five, &["\n! put.plain (also 4 more): 0 seen ", "\n  why; try: an option\n"]);
+    assert_eq!((lines(&five, "! "), lines(&five, "  why; try: ")), (5, 5), "{five}");
+    let seven = with(7);
+    let more =
+        "! 2 more warnings: 'flight-bench report 20260922t103107z-7 --format md', or --out FILE";
+    check(&seven, &[more]);
+    assert_eq!((lines(&seven, "! "), lines(&seven, "  why; try: ")), (6, 5), "{seven}");
 }
 
 fn check(text: &str, wants: &[&str]) {

@@ -1,6 +1,6 @@
 //! What became of thresholds, a line each.
 
-use super::text::line;
+use super::lines::line;
 use crate::figure::Unit;
 use crate::threshold::ThresholdRecord;
 

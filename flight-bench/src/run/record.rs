@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::cli::{Source, Verify};
 use crate::config::{Arrival, Config, KeyKind, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
-use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord};
+use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
 
 /// Empty results for `config`.
 pub(super) fn of(config: &Config) -> Results {
@@ -21,7 +21,7 @@ pub(super) fn of(config: &Config) -> Results {
         host: Host::read(),
         variants: Vec::new(),
         verify: None,
-        warnings: warnings(config),
+        warnings: warnings(config, cfg!(debug_assertions)),
         thresholds: Vec::new(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     }
@@ -125,20 +125,27 @@ fn note_pace(record: &mut RunRecord, config: &Config) {
     }
 }
 
-fn warnings(config: &Config) -> Vec<String> {
+/// What is wrong with the run whatever it finds; `debug` is of this program's build.
+fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if cfg!(debug_assertions) {
-        warnings.push(
-            "this flight-bench is built with debug assertions: its figures are not those of a \
-             release build"
-                .to_owned(),
-        );
+    if debug {
+        warnings.push(Warning::of_run(
+            "debug-build",
+            "this flight-bench is built with debug assertions",
+            "its figures are not those of a release",
+            "cargo build --release",
+        ));
     }
     if let Target::Given { endpoint, tls } = &config.target
         && endpoint.is_tls()
         && tls.tls_insecure
     {
-        warnings.push("the server's identity was not verified (--tls-insecure)".to_owned());
+        warnings.push(Warning::of_run(
+            "unverified",
+            "the server's identity was not verified (--tls-insecure)",
+            "the figures may be of another server",
+            "--tls-ca FILE, or --tls-pin",
+        ));
     }
     warnings
 }
@@ -159,5 +166,21 @@ mod tests {
     fn a_run_is_named_by_its_time_and_process() {
         let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_790_073_067);
         assert_eq!(run_id(at, 7), "20260922t103107z-7");
+    }
+
+    #[test]
+    fn a_build_with_checks_and_a_server_that_was_not_verified_are_told() {
+        let check = |line: &str, debug, want: &[&str]| {
+            let words = line.split(' ').map(std::ffi::OsString::from);
+            let config = Config::from_cli(crate::cli::from(words).expect("a command line"));
+            let told = warnings(&config.expect("options that go together"), debug);
+            let codes: Vec<&str> = told.iter().map(|warning| warning.code.as_ref()).collect();
+            assert_eq!(codes, want, "{line}");
+        };
+        check("flight-bench get", false, &[]);
+        check("flight-bench get", true, &["debug-build"]);
+        let tls = "flight-bench get grpc+tls://h:1 --tls-insecure";
+        check(tls, false, &["unverified"]);
+        check(tls, true, &["debug-build", "unverified"]);
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{bench, serve_known};
+use crate::support::{bench, command, finished, serve_known};
 
 const SHORT: &str = "--duration 200ms --warmup 20ms --repeats 3";
 
@@ -39,6 +39,67 @@ fn a_page_of_a_ladder_works_in_a_browser() {
     let page = folder.path().join("x.html");
     bench(&format!("ladder --sample-rows 5k {SHORT} --quiet --out {}", page.display())).ended(0);
     open(&page, &["ladder", "rungs", "cpu"]);
+    // It is told again as it was, in its own form and in others.
+    let json = told_again(&page, "json");
+    let document = folder.path().join("x.json");
+    std::fs::write(&document, &json).expect("room for a document");
+    for form in ["text", "json", "ndjson", "csv", "md", "html"] {
+        assert_eq!(told_again(&page, form), told_again(&document, form), "{form}");
+    }
+    assert_eq!(told_again(&document, "html"), std::fs::read_to_string(&page).expect("a page"));
+    let refused = bench(&format!("report {} --format arrow", page.display())).ended(2);
+    assert!(refused.stderr.contains("a ladder has no form arrow"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_page_of_pairs_works_in_a_browser_and_is_read_back() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let (page, document) = (folder.path().join("x.html"), folder.path().join("x.json"));
+    let mut command = command("ab --pairs 3 --quiet --b");
+    command.args(["--streams 2", "--out"]).arg(&page).arg("--out").arg(&document);
+    command.args("get --sample-rows 20k --duration 100ms --warmup 20ms".split(' '));
+    // Three pairs settle nothing, so that the exit code is known.
+    let printed = finished(command).ended(0).stdout;
+    assert_eq!(told_again(&page, "text"), printed);
+    assert_eq!(told_again(&document, "text"), printed);
+    let html = std::fs::read_to_string(&page).expect("a page");
+    assert_eq!(told_again(&document, "html"), html);
+    assert_eq!(told_again(&page, "html"), html);
+    let named = html.split("data-chart=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let charts: Vec<&str> = named.collect();
+    assert_eq!(&charts[..2], ["changes", "pairs-get.bytes_per_s"]);
+    open(&page, &charts);
+    let refused = bench(&format!("report {} --format csv", page.display())).ended(2);
+    assert!(refused.stderr.contains("a comparison has no form csv"), "{}", refused.stderr);
+    let compared = bench(&format!("compare {0} {0}", page.display())).ended(2);
+    assert!(compared.stderr.contains("it is a flight-bench.ab/1"), "{}", compared.stderr);
+}
+
+#[test]
+fn a_window_that_is_long_enough_shows_the_cores_of_both_sides() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let (page, document) = (folder.path().join("x.html"), folder.path().join("x.json"));
+    let outs = format!("--out {} --out {}", page.display(), document.display());
+    let long = "--duration 900ms --warmup 20ms --repeats 2 --sample-rows 20k --quiet";
+    bench(&format!("get {long} {outs}")).ended(0);
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(&document).expect("a document"))
+        .expect("JSON");
+    for repeat in run["repeats"].as_array().expect("repeats") {
+        let timeline = repeat["timeline"].as_array().expect("a timeline");
+        // One when it opens, one when it closes, and no more than five a second between them.
+        assert!((3..=6).contains(&timeline.len()), "{timeline:#?}");
+        let (first, last) = (&timeline[0], &timeline[timeline.len() - 1]);
+        let used = |key: &str| {
+            last[key].as_u64().expect("a count") > first[key].as_u64().expect("a count")
+        };
+        assert!(used("client_cpu_ns") && used("server_cpu_ns") && used("t_ns"), "{timeline:#?}");
+    }
+    open(&page, &["repeats", "throughput", "cores", "latency"]);
+    // A server of somebody else's is not seen, and the page says so.
+    let (server, _files) = serve_known();
+    bench(&format!("get {} {long} --out {}", server.endpoint(), page.display())).ended(0);
+    let html = std::fs::read_to_string(&page).expect("a page");
+    assert!(html.contains("process is not known (--server-pid): the client alone"), "{html}");
 }
 
 #[test]
@@ -130,6 +191,11 @@ fn open(page: &Path, charts: &[&str]) {
     assert_eq!(dom.matches("data-chart=").count(), charts.len());
     assert!(!dom.contains("No data"), "a chart has nothing to show");
     assert!(!log.contains("CONSOLE"), "{log}");
+}
+
+/// What `report` prints of a file in a form.
+fn told_again(file: &Path, form: &str) -> String {
+    bench(&format!("report {} --format {form}", file.display())).ended(0).stdout
 }
 
 fn browser() -> Option<PathBuf> {

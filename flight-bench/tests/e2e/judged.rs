@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Run, bench, command, finished, serve_known};
+use crate::support::{Run, bench, command, finished, follows, serve_known};
 
 const SHORT: &str = "--duration 100ms --warmup 20ms";
 
@@ -42,8 +42,7 @@ fn kept_runs_are_compared_and_a_regression_ends_with_3() {
     saving(kept.path(), "baseline save main").ended(0);
 
     let same = saving(kept.path(), "compare main last --format json").ended(0);
-    let same: Value = serde_json::from_str(&same.stdout).expect("JSON");
-    assert_eq!(same["schema"], "flight-bench.compare/1");
+    let same = same.json_of("compare");
     let row = &same["comparisons"][0]["rows"][0];
     assert_eq!((&row["figure"], &row["gates"]), (&json!("get.bytes_per_s"), &json!(true)));
     assert_eq!(row["base"], row["value"]);
@@ -102,7 +101,7 @@ fn two_sets_of_options_are_measured_in_turn() {
     assert!(run.stdout.lines().all(fits), "{}", run.stdout);
     let text = std::fs::read_to_string(&out).expect("--out was written");
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(document["schema"], "flight-bench.ab/1");
+    follows("ab", &document);
     assert_eq!(
         (&document["complete"], document["pairs"].as_array().map(Vec::len)),
         (&json!(true), Some(3))
@@ -124,7 +123,7 @@ fn commands_are_timed_and_a_slower_one_is_a_regression() {
         finished(command)
     };
     let slower = run("true", "sleep 0.2").ended(3);
-    let document: Value = serde_json::from_str(&slower.stdout).expect("JSON");
+    let document = slower.json_of("ab");
     assert_eq!(document["rows"][0]["figure"], "wall_time");
     assert_eq!(document["rows"][0]["verdict"], "regressed");
     let failed = run("true", "exit 7").ended(1);

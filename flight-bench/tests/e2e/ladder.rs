@@ -1,7 +1,5 @@
 //! The ladder against the real flight-server and its own lower rungs.
 
-use serde_json::Value;
-
 use crate::support::{bench, count, number};
 
 #[test]
@@ -11,7 +9,7 @@ fn the_ladder_moves_the_same_messages_on_every_rung() {
          --repeats 2 --format json --quiet",
     )
     .ended(0);
-    let got: Value = serde_json::from_str(&run.stdout).expect("one document");
+    let got = run.json_of("ladder");
     assert_eq!((&got["schema"], &got["complete"]), (&"flight-bench.ladder/1".into(), &true.into()));
     let rungs = got["rungs"].as_array().expect("rungs");
     let ids: Vec<_> = rungs.iter().map(|rung| rung["id"].as_str().expect("a name")).collect();

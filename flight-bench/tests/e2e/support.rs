@@ -69,16 +69,27 @@ impl Run {
 
     /// The JSON on stdout: one document, whatever happened, that follows the schema.
     pub(crate) fn json(&self) -> Value {
+        self.json_of("run")
+    }
+
+    /// The same of another document than a run's: `ab`, `compare` or `ladder`.
+    pub(crate) fn json_of(&self, kind: &str) -> Value {
         let document = serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr));
-        let schema = include_str!("../../../docs/flight-bench.run.schema.json");
-        let schema = serde_json::from_str(schema).expect("the schema is JSON");
-        let schema = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
-        let errors: Vec<String> =
-            schema.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-        assert!(errors.is_empty(), "{errors:#?}");
+        follows(kind, &document);
         document
     }
+}
+
+/// Holds a document against its schema in docs/.
+pub(crate) fn follows(kind: &str, document: &Value) {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let schema = std::fs::read_to_string(docs.join(format!("flight-bench.{kind}.schema.json")));
+    let schema = serde_json::from_str(&schema.expect("the schema")).expect("the schema is JSON");
+    let schema = jsonschema::validator_for(&schema).expect("the schema is a JSON Schema");
+    let errors: Vec<String> =
+        schema.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 /// A number of the document, by JSON pointer.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use flight_chart::{Axis, Bar, Caption, Estimate, Series, Unit};
 use hdrhistogram::Histogram;
 
-use super::super::results::{Measured, Results, Statistic, Variant, Workload};
+use super::super::results::{Measured, Results, Variant};
+use super::super::summary::Statistic;
+use super::super::workload::Workload;
 use crate::record::{Latencies, Metric, SLICES, Slice, Transfer};
 
 /// How fast a workload is, and in what unit: calls have no bytes worth counting.
@@ -241,6 +243,6 @@ fn spectrum(latencies: &Latencies, metric: Metric) -> Option<Vec<(f64, f64)>> {
     Some((0..=last as u32).map(point).collect())
 }
 
-fn name(variant: &Variant) -> String {
+pub(super) fn name(variant: &Variant) -> String {
     format!("{} {}", variant.workload.call(), variant.label)
 }

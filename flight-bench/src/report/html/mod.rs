@@ -2,6 +2,7 @@
 //! it back.
 
 mod charts;
+mod cpu;
 mod ladder;
 mod sections;
 
@@ -14,9 +15,9 @@ use super::{facts, json};
 pub(super) use ladder::render as ladder;
 
 /// A part of the page before it is set.
-struct Part {
-    heading: &'static str,
-    html: String,
+pub(crate) struct Part {
+    pub(crate) heading: &'static str,
+    pub(crate) html: String,
 }
 
 pub(super) fn render(results: &Results) -> String {
@@ -25,7 +26,8 @@ pub(super) fn render(results: &Results) -> String {
     whole(&facts::title(results), &sections::of(results), &run)
 }
 
-fn whole(title: &str, parts: &[Part], json: &str) -> String {
+/// A page of these parts, which holds the document that it shows.
+pub(crate) fn whole(title: &str, parts: &[Part], json: &str) -> String {
     let sections: Vec<Section<'_>> =
         parts.iter().map(|part| Section { heading: part.heading, html: &part.html }).collect();
     page(title, &sections, json, STYLE, SCRIPT)
@@ -38,19 +40,19 @@ pub(super) fn body(results: &Results) -> String {
     sections::of(results).iter().map(part).collect()
 }
 
-fn table(table: &Table) -> String {
+pub(crate) fn table(table: &Table) -> String {
     flight_chart::table(&table.title, &table.columns, &table.rows)
 }
 
-fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
-fn strong(text: &str) -> String {
+pub(crate) fn strong(text: &str) -> String {
     format!("<p><strong>{}</strong></p>\n", escape(text))
 }
 
-fn bullets(lines: &[String]) -> String {
+pub(crate) fn bullets(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

@@ -3,14 +3,14 @@
 use super::super::facts;
 use super::super::results::{Results, Variant};
 use super::super::tables::{self, headline, latency};
-use super::{Part, bullets, charts, paragraph, strong, table};
+use super::{Part, bullets, charts, cpu, paragraph, strong, table};
 
 /// Parts with nothing in them are left out, so that a run that broke off is short.
 pub(super) fn of(results: &Results) -> Vec<Part> {
     let parts = [
         Part { heading: "Figures", html: figures(results) },
         Part { heading: "Cost of TLS", html: charts::cost_of_tls(results) },
-        Part { heading: "Over time", html: charts::over_time(results) },
+        Part { heading: "Over time", html: charts::over_time(results) + &cpu::timelines(results) },
         Part { heading: "Latency", html: latencies(results) },
         Part { heading: "Streams", html: charts::streams(results) },
         Part { heading: "Warnings and errors", html: troubles(results) },

@@ -1,0 +1,103 @@
+//! Figures over the repeats of a run, with their intervals.
+
+use std::collections::BTreeMap;
+
+use flight_stats::{self as stats, Confidence};
+use serde::Serialize;
+
+use super::results::{Results, Variant};
+use crate::record::Transfer;
+
+/// A figure over repeats; every number is finite or absent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Statistic {
+    pub(crate) est: Option<f64>,
+    pub(crate) lo: Option<f64>,
+    pub(crate) hi: Option<f64>,
+    pub(crate) median: Option<f64>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    pub(crate) n: usize,
+    pub(crate) cv: Option<f64>,
+    pub(crate) unit: &'static str,
+    pub(crate) better: &'static str,
+}
+
+impl Statistic {
+    /// The interval, where people are to see it: that of two repeats is wide enough for anything.
+    pub(crate) fn shown_interval(&self) -> Option<(f64, f64)> {
+        (self.n >= SHOWN_INTERVAL_REPEATS_MIN).then_some((self.lo?, self.hi?))
+    }
+
+    fn of(values: &[f64], unit: &'static str, estimate: Option<stats::Estimate>) -> Self {
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        Self {
+            est: estimate.map(|estimate| estimate.value),
+            lo: interval.map(|(lo, _)| lo),
+            hi: interval.map(|(_, hi)| hi),
+            median: stats::median(values),
+            min: values.iter().copied().reduce(f64::min),
+            max: values.iter().copied().reduce(f64::max),
+            n: values.len(),
+            cv: stats::coefficient_of_variation(values),
+            unit,
+            better: "higher",
+        }
+    }
+}
+
+/// Repeats from which on an interval is shown.
+const SHOWN_INTERVAL_REPEATS_MIN: usize = 3;
+
+impl Results {
+    /// Figures over repeats, by stable id: `get.bytes_per_s`; in quick `get.bytes_per_s@tls-ec`
+    /// and `get.bytes_per_s@tls-ec/plain`.
+    pub(crate) fn summary(&self) -> BTreeMap<String, Statistic> {
+        let mut summary = BTreeMap::new();
+        let quick = self.record.command == "quick";
+        for variant in &self.variants {
+            let at = if quick { format!("@{}", variant.transport) } else { String::new() };
+            for (name, unit, amount) in variant.workload.rates() {
+                let values = variant.rates(amount);
+                let id = format!("{}.{name}{at}", variant.workload.name());
+                summary.insert(
+                    id,
+                    Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95)),
+                );
+            }
+            if let Some((base, ratio)) = self.ratio_to_plain(variant) {
+                let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
+                summary.insert(id, ratio);
+            }
+        }
+        summary
+    }
+
+    /// The throughput of `variant` as a share of the same workload in plaintext, round by round.
+    pub(crate) fn ratio_to_plain(&self, variant: &Variant) -> Option<(&Variant, Statistic)> {
+        let base = self
+            .variants
+            .iter()
+            .find(|base| base.workload == variant.workload && base.transport == "plain")?;
+        if variant.transport == "plain" {
+            return None;
+        }
+        let logical = |amount: &Transfer| amount.logical_bytes;
+        let rounds = |of: &Variant| -> BTreeMap<usize, f64> {
+            let complete = of.measured.iter().filter(|measured| measured.complete);
+            complete.map(|measured| (measured.round, measured.rate(logical))).collect()
+        };
+        let (ours, theirs) = (rounds(variant), rounds(base));
+        let both: Vec<(f64, f64)> =
+            ours.iter().filter_map(|(round, rate)| Some((*rate, *theirs.get(round)?))).collect();
+        let (values, base_values): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+        let ratios: Vec<f64> = values
+            .iter()
+            .zip(&base_values)
+            .filter(|(_, base)| **base > 0.0)
+            .map(|(value, base)| value / base)
+            .collect();
+        let estimate = stats::paired_ratio(&values, &base_values, Confidence::P95);
+        Some((base, Statistic::of(&ratios, "ratio", estimate)))
+    }
+}
