@@ -29,6 +29,8 @@ pub(crate) const DATA_FILE_BYTES_MAX: u64 = 16 << 30;
 pub(crate) const INFLIGHT_BYTES_DEFAULT: u64 = 16 << 20;
 /// Between how many batches that is kept.
 pub(crate) const INFLIGHT_DEFAULT: std::ops::RangeInclusive<u64> = 4..=64;
+/// The weight of one kind in a mix of operations.
+pub(crate) const WEIGHT_MAX: u64 = 1_000_000;
 /// Rows of the sample that a child server makes.
 pub(crate) const SAMPLE_ROWS_MAX: u64 = 100_000_000;
 /// Records of one stream under Arrow's perf protocol.
@@ -46,6 +48,8 @@ pub(crate) const LISTED_FLIGHTS_MAX: usize = 1_000;
 
 /// Bytes of one upload before it is committed and the next begins (`--upload-bytes`).
 pub(crate) const UPLOAD_BYTES_DEFAULT: u64 = 256 << 20;
+/// The same in a mix, where an upload is one of many operations.
+pub(crate) const UPLOAD_BYTES_MIXED: u64 = 4 << 20;
 /// `quick` measures the stream, not the disk: its uploads end with their window.
 pub(crate) const UPLOAD_BYTES_QUICK: u64 = 1 << 40;
 

@@ -25,6 +25,8 @@ pub(super) struct Stream {
     /// An upload was sent whole, and the server's last word on it is still to come.
     committing: Cell<bool>,
     failures_in_a_row: Cell<u32>,
+    /// The part of a mix that it is in the middle of.
+    part: Cell<Option<usize>>,
 }
 
 impl Stream {
@@ -50,24 +52,34 @@ impl Stream {
             opened,
             committing,
             failures_in_a_row,
+            part: Cell::new(None),
         }
     }
 
-    /// Waits for the time of the next call or batch, in an open loop; when that was to be.
+    /// Waits for the time of the next call or batch, in an open loop; when that was to be. Operations
+    /// of a mix are paced as a whole.
     pub(super) async fn next_arrival(&self) -> Option<Instant> {
         match &self.pacer {
-            Some(pacer) => {
+            Some(pacer) if self.part.get().is_none() => {
                 // Ready: at a low rate, its first turn may be far away.
                 self.report(true);
                 Some(pacer.next().await)
             }
-            None => None,
+            _ => None,
         }
+    }
+
+    /// Begins an operation of a mix, or ends it.
+    pub(super) fn turn_to(&self, part: Option<usize>) {
+        self.part.set(part);
     }
 
     /// The thread's recorder; never held across an await.
     pub(super) fn recorder(&self) -> RefMut<'_, Recorder> {
-        self.recorder.borrow_mut()
+        let mut recorder = self.recorder.borrow_mut();
+        // Other streams of the thread may be in the middle of other parts.
+        recorder.turn_to(self.part.get());
+        recorder
     }
 
     pub(super) fn shared_recorder(&self) -> &RefCell<Recorder> {
@@ -84,7 +96,8 @@ impl Stream {
         self.wait_once(async || self.link.calls(&self.recorder).await.map(drop)).await;
     }
 
-    async fn wait_once(&self, connect: impl AsyncFn() -> Result<(), Failure>) {
+    /// Connects as `connect` does, and waits for the clock.
+    pub(super) async fn wait_once(&self, connect: impl AsyncFn() -> Result<(), Failure>) {
         loop {
             match connect().await {
                 Ok(()) => break self.started(),
@@ -104,9 +117,9 @@ impl Stream {
         self.report(true);
     }
 
-    /// Notes that a call is made, and counts all but the first.
+    /// Notes that a call is made, and counts all but the first; those of a mix are counted themselves.
     pub(super) fn opening(&self, at: Instant) {
-        if self.opened.replace(true) {
+        if self.opened.replace(true) && self.part.get().is_none() {
             self.recorder().reopened(at);
         }
     }
@@ -116,8 +129,10 @@ impl Stream {
     pub(super) async fn failed(&self, failure: Failure) -> bool {
         let failures = self.failures_in_a_row.get() + 1;
         self.failures_in_a_row.set(failures);
-        // A server that restarts between two repeats is waited for.
-        if !failure.is_transient() || failures >= FAILURES_IN_A_ROW_MAX {
+        // A server that restarts between two repeats is waited for, and of a mix another operation
+        // may well go.
+        let may_go = failure.is_transient() || self.part.get().is_some();
+        if !may_go || failures >= FAILURES_IN_A_ROW_MAX {
             self.report(false);
         }
         self.recorder().failed(failure);

@@ -27,10 +27,13 @@ pub(crate) enum Metric {
     ExchangeRoundTrip,
     ExchangeResponse,
     ExchangeLag,
+    MixedService,
+    MixedResponse,
+    MixedLag,
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
@@ -52,6 +55,9 @@ impl Metric {
         Self::ExchangeRoundTrip,
         Self::ExchangeResponse,
         Self::ExchangeLag,
+        Self::MixedService,
+        Self::MixedResponse,
+        Self::MixedLag,
     ];
 
     /// The stable id under which it stands in reports.
@@ -78,6 +84,9 @@ impl Metric {
             Self::ExchangeRoundTrip => "exchange.rtt",
             Self::ExchangeResponse => "exchange.response",
             Self::ExchangeLag => "exchange.lag",
+            Self::MixedService => "mixed.service",
+            Self::MixedResponse => "mixed.response",
+            Self::MixedLag => "mixed.lag",
         }
     }
 
@@ -100,9 +109,15 @@ impl Metric {
             Self::PutWriteWait => "blocked while the transport took the batch",
             Self::PutCommit => "end of upload sent to the server's final answer",
             Self::PutResponse => "intended time of the batch to its acknowledgement",
-            Self::PutLag | Self::UnaryLag | Self::ConnectLag | Self::ExchangeLag => {
-                "intended time to when it was sent"
+            Self::PutLag
+            | Self::UnaryLag
+            | Self::ConnectLag
+            | Self::ExchangeLag
+            | Self::MixedLag => "intended time to when it was sent",
+            Self::MixedService => {
+                "operation begun to its end: all read, committed, back or answered"
             }
+            Self::MixedResponse => "intended time of the operation to that end",
             Self::UnaryService => "call sent to its answer",
             Self::UnaryResponse => "intended time of the call to its answer",
             Self::ExchangeRoundTrip => "batch sent to its echo decoded",

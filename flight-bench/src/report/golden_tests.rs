@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::results::tests::{results, single, six_rows};
+use super::results::tests::{mix, results, single, six_rows};
 use super::{Format, Reason, Results, Workload, arrow, csv, html, markdown, render};
 use crate::record::{Latencies, Metric};
 
@@ -34,6 +34,11 @@ fn quick_is_told_as_before() {
     quick.variants.iter_mut().for_each(|variant| variant.measured.truncate(3));
     quick.record.repeats = 3;
     check("quick", quick);
+}
+
+#[test]
+fn a_mix_is_told_as_before() {
+    check("mixed", mix());
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub(crate) use read::read;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
-    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
+    Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
+    Workload,
 };
 pub(crate) use text::{Reason, wrapped};
 pub(crate) use warnings::findings;

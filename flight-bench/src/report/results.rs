@@ -14,6 +14,7 @@ use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::TlsSide;
 use crate::threshold::ThresholdRecord;
+use crate::workload::Kind;
 use flight_stats as stats;
 
 /// Everything that reports are made of.
@@ -58,7 +59,10 @@ pub(crate) struct RunRecord {
     /// What `unary` calls, as the Flight specification writes it.
     #[serde(default)]
     pub(crate) call: Option<String>,
-    /// Batches or calls a second of an open loop.
+    /// Kinds of operations of `mixed`, with their weights.
+    #[serde(default)]
+    pub(crate) mix: Option<String>,
+    /// Batches, calls or operations a second of an open loop.
     #[serde(default)]
     pub(crate) rate: Option<f64>,
     /// The rate as a share of what a closed loop reached, where that was asked for.
@@ -116,7 +120,16 @@ pub(crate) struct Variant {
     pub(crate) tls: Option<TlsSide>,
     /// How the server acknowledges uploads.
     pub(crate) acks: Option<Acks>,
+    /// Of a kind of operation of a mix; it follows the variant of all of them together.
+    pub(crate) part: Option<Part>,
     pub(crate) measured: Vec<Measured>,
+}
+
+/// What a variant is of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) kind: Kind,
+    pub(crate) weight: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +139,8 @@ pub(crate) enum Workload {
     Unary,
     Tls,
     Exchange,
+    /// All operations of a mix together.
+    Mixed,
 }
 
 /// One repeat of one variant.
@@ -183,8 +198,8 @@ impl From<Extent> for ExtentRecord {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange, Self::Mixed];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -193,6 +208,17 @@ impl Workload {
             Self::Unary => "unary",
             Self::Tls => "tls",
             Self::Exchange => "exchange",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// That of an operation of a mix by itself.
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Get => Self::Get,
+            Kind::Put => Self::Put,
+            Kind::Exchange => Self::Exchange,
+            Kind::Info | Kind::Schema | Kind::List => Self::Unary,
         }
     }
 
@@ -208,12 +234,21 @@ impl Workload {
             Self::Unary => "Calls",
             Self::Tls => "Connections",
             Self::Exchange => "DoExchange",
+            Self::Mixed => "Mix",
         }
     }
 
     /// Whether what is moved is batches, and so has bytes.
     pub(crate) fn moves_batches(self) -> bool {
-        matches!(self, Self::Get | Self::Put | Self::Exchange)
+        matches!(self, Self::Get | Self::Put | Self::Exchange | Self::Mixed)
+    }
+
+    /// How many of what is counted were done.
+    pub(crate) fn count(self, amount: &Transfer) -> u64 {
+        match self {
+            Self::Mixed => amount.operations,
+            _ => amount.batches,
+        }
     }
 
     /// One of what is counted.
@@ -222,6 +257,7 @@ impl Workload {
             Self::Get | Self::Put | Self::Exchange => "batch",
             Self::Unary => "call",
             Self::Tls => "connection",
+            Self::Mixed => "operation",
         }
     }
 
@@ -231,14 +267,26 @@ impl Workload {
             Self::Get | Self::Put | Self::Exchange => &RATES,
             Self::Unary => &CALL_RATES,
             Self::Tls => &CONNECTION_RATES,
+            Self::Mixed => &MIXED_RATES,
         }
     }
 }
 
 impl Variant {
-    /// `get.plain`.
+    /// `get.plain`; of a part of a mix, by its kind: `info.plain`.
     pub(crate) fn id(&self) -> String {
-        format!("{}.{}", self.workload.name(), self.transport)
+        let name = self.part.map_or(self.workload.name(), |part| part.kind.name());
+        format!("{name}.{}", self.transport)
+    }
+
+    /// What is called, as the Flight specification writes it, where there is such a name.
+    pub(crate) fn call(&self) -> &'static str {
+        self.part.map_or(self.workload.call(), |part| part.kind.call())
+    }
+
+    /// Batches, calls or operations a second of a repeat.
+    pub(crate) fn count_per_s(&self, measured: &Measured) -> f64 {
+        measured.rate(|amount| self.workload.count(amount))
     }
 
     /// A rate of each complete repeat, in the order of rounds.
@@ -312,11 +360,6 @@ impl Measured {
         self.repeat.recording.counts.transfer.batches > 0
     }
 
-    /// Batches or calls a second.
-    pub(crate) fn batches_per_s(&self) -> f64 {
-        self.rate(|amount| amount.batches)
-    }
-
     pub(crate) fn megabytes_per_s(&self) -> f64 {
         self.rate(|amount| amount.logical_bytes) / 1e6
     }
@@ -375,23 +418,44 @@ impl Results {
     /// and `get.bytes_per_s@tls-ec/plain`.
     pub(crate) fn summary(&self) -> BTreeMap<String, Statistic> {
         let mut summary = BTreeMap::new();
-        let quick = self.record.command == "quick";
+        let of = |variant: &Variant, (_, unit, amount): &Rate| {
+            let values = variant.rates(amount);
+            Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95))
+        };
         for variant in &self.variants {
-            let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-            for (name, unit, amount) in variant.workload.rates() {
-                let values = variant.rates(amount);
-                let id = format!("{}.{name}{at}", variant.workload.name());
-                summary.insert(
-                    id,
-                    Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95)),
-                );
+            for rate in variant.workload.rates() {
+                summary.insert(self.figure_id(variant, rate.0), of(variant, rate));
+            }
+            if let Some(part) = variant.part {
+                let id = format!("mixed.{}@{}", OPERATIONS.0, part.kind.name());
+                summary.insert(id, of(variant, &OPERATIONS));
             }
             if let Some((base, ratio)) = self.ratio_to_plain(variant) {
-                let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
-                summary.insert(id, ratio);
+                let id = self.figure_id(variant, "bytes_per_s");
+                summary.insert(format!("{id}/{}", base.transport), ratio);
             }
         }
         summary
+    }
+
+    /// The stable id of a rate: `get.bytes_per_s`, in quick `get.bytes_per_s@tls-ec`.
+    pub(crate) fn figure_id(&self, variant: &Variant, rate: &str) -> String {
+        let at = self.at(variant).map_or_else(String::new, |at| format!("@{at}"));
+        format!("{}.{rate}{at}", variant.workload.name())
+    }
+
+    /// What tells a variant from others of its workload: in quick its transport, in a mix the kind of
+    /// call.
+    pub(crate) fn at<'a>(&self, variant: &'a Variant) -> Option<&'a str> {
+        match variant.part {
+            Some(part) => (variant.workload == Workload::Unary).then(|| part.kind.name()),
+            None => (self.record.command == "quick").then_some(&*variant.transport),
+        }
+    }
+
+    /// The parts of a mix, in their order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Variant, Part)> {
+        self.variants.iter().filter_map(|variant| Some((variant, variant.part?)))
     }
 
     /// The throughput of `variant` as a share of the same workload in plaintext, round by round.
@@ -424,7 +488,8 @@ impl Results {
 
     pub(crate) fn errors(&self) -> ErrorTally {
         let mut all = ErrorTally::default();
-        for variant in &self.variants {
+        // Those of parts are among those of their mix.
+        for variant in self.variants.iter().filter(|variant| variant.part.is_none()) {
             all.merge(&variant.errors());
         }
         all
@@ -438,6 +503,11 @@ impl Results {
 
 /// A rate: its name, its unit, and what is counted.
 pub(crate) type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+
+/// Whole operations of a mix, or of one of its kinds.
+pub(crate) const OPERATIONS: Rate = ("operations_per_s", "1/s", |amount| amount.operations);
+
+const MIXED_RATES: [Rate; 2] = [OPERATIONS, ("bytes_per_s", "B/s", |amount| amount.logical_bytes)];
 
 const CONNECTION_RATES: [Rate; 1] = [("connections_per_s", "1/s", |amount| amount.batches)];
 

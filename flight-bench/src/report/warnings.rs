@@ -21,7 +21,16 @@ const STEAL_SHOWN: f64 = 0.02;
 
 /// All that is to be known about the figures of a run.
 pub(crate) fn findings(results: &Results) -> Vec<String> {
+    let several = results.variants.len() > 1;
+    let named = |variant: &Variant, told: &mut dyn Iterator<Item = String>| -> Vec<String> {
+        let name = if several { format!("{}: ", variant.id()) } else { String::new() };
+        told.map(|told| format!("{name}{told}")).collect()
+    };
     let of = |variant: &Variant| {
+        // What parts of a mix share is told once, of all together.
+        if variant.part.is_some() {
+            return named(variant, &mut nagle(variant).into_iter());
+        }
         let told = [
             unsteady(variant),
             saturated(results, variant),
@@ -32,15 +41,16 @@ pub(crate) fn findings(results: &Results) -> Vec<String> {
             unfair(variant),
             limited_by_client(results, variant),
         ];
-        let name =
-            if results.variants.len() > 1 { format!("{}: ", variant.id()) } else { String::new() };
-        told.into_iter().flatten().map(move |told| format!("{name}{told}")).collect::<Vec<_>>()
+        named(variant, &mut told.into_iter().flatten())
     };
     results.variants.iter().flat_map(of).collect()
 }
 
-/// Repeats whose rate changed while they were measured.
+/// Repeats whose rate changed while they were measured. What a mix moves changes with what is drawn.
 fn unsteady(variant: &Variant) -> Option<String> {
+    if variant.workload == Workload::Mixed {
+        return None;
+    }
     let rates =
         |slices: &Slices| -> Vec<f64> { slices.iter().map(|slice| slice.batches as f64).collect() };
     let judged =
@@ -77,7 +87,7 @@ fn saturated(results: &Results, variant: &Variant) -> Option<String> {
     let complete = variant.measured.iter().filter(|measured| measured.complete);
     let saturated: Vec<_> =
         complete.filter(|one| is_saturated(&one.repeat.recording.slices)).collect();
-    let slowest = saturated.iter().map(|one| one.batches_per_s()).reduce(f64::min)?;
+    let slowest = saturated.iter().map(|one| variant.count_per_s(one)).reduce(f64::min)?;
     Some(format!(
         "saturated: {}/s were offered and {}/s were taken in; the backlog grew for as long as it was \
          measured, so response times tell the length of the run and not the server. Try a lower \
@@ -89,7 +99,7 @@ fn saturated(results: &Results, variant: &Variant) -> Option<String> {
 
 /// Repeats that differ so much that small differences between runs mean nothing.
 fn varied(variant: &Variant) -> Option<String> {
-    let rates = variant.rates(|amount| amount.batches);
+    let rates = variant.rates(|amount| variant.workload.count(amount));
     let variation = flight_stats::coefficient_of_variation(&rates)?;
     if variation <= VARIATION_SHOWN {
         return None;
@@ -187,7 +197,7 @@ fn stalled(results: &Results, variant: &Variant) -> Option<String> {
     })
 }
 
-/// The time of one batch, call or connection.
+/// The time of one batch, call, connection or operation.
 fn main_metric(workload: Workload) -> Metric {
     match workload {
         Workload::Get => Metric::GetWait,
@@ -195,6 +205,7 @@ fn main_metric(workload: Workload) -> Metric {
         Workload::Unary => Metric::UnaryService,
         Workload::Tls => Metric::ConnectReady,
         Workload::Exchange => Metric::ExchangeRoundTrip,
+        Workload::Mixed => Metric::MixedService,
     }
 }
 

@@ -81,6 +81,17 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
                 (record.pool, record.seed) = (Some(pool), Some(seed));
             }
         }
+        Work::Mixed(mixed) => {
+            record.command = "mixed".into();
+            record.mix = Some(mixed.mix.to_string());
+            record.sources = mixed.source.iter().map(ToString::to_string).collect();
+            record.sample_rows = child.then_some(mixed.sample_rows);
+            record.upload_bytes = Some(mixed.upload_bytes);
+            record.batch_rows = mixed.batch_rows;
+            record.inflight = mixed.inflight;
+            record.seed = Some(mixed.seed);
+            record.verify = name(mixed.verify).into();
+        }
         Work::Unary(unary) => {
             record.command = "unary".into();
             record.transport = "hyper".into();
