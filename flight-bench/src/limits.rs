@@ -78,6 +78,8 @@ pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(20);
 pub(crate) const RETRY_LAST: Duration = Duration::from_secs(1);
 /// A stream that has to move a fixed number of batches gives up after so many failures in a row.
 pub(crate) const FAILURES_IN_A_ROW_MAX: u32 = 10;
+/// The same for operations of a mix: a kind that weighs little gets its turn among others that fail.
+pub(crate) const FAILURES_OF_A_MIX_MAX: u32 = 200;
 /// Distinct sentences kept for one error code.
 pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
 /// Bytes of an error sentence of a server that are kept and shown.
@@ -96,5 +98,6 @@ pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);
 pub(crate) const LATENCY_DIGITS: u8 = 3;
 
 const _: () = assert!(RETRY_FIRST.as_nanos() < RETRY_LAST.as_nanos());
+const _: () = assert!(FAILURES_IN_A_ROW_MAX < FAILURES_OF_A_MIX_MAX);
 const _: () = assert!(WINDOW_MIN.as_nanos() < DURATION_MAX.as_nanos());
 const _: () = assert!(POOL_MAX as u64 <= POOL_BYTES_MAX);

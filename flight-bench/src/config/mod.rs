@@ -167,10 +167,13 @@ pub(crate) struct MixedWork {
     /// Absent: the server's only dataset.
     pub(crate) source: Option<Source>,
     pub(crate) sample_rows: u64,
+    /// What put and exchange send.
+    pub(crate) data: PutData,
     pub(crate) upload_bytes: u64,
     pub(crate) batch_rows: Option<u64>,
     /// Absent: as the size of the batches suggests.
     pub(crate) inflight: Option<usize>,
+    pub(crate) message_bytes: usize,
     pub(crate) seed: u64,
     pub(crate) verify: Verify,
 }

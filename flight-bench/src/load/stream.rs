@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::gate::Gate;
 use super::link::Link;
 use super::pace::Pacer;
-use crate::limits::{FAILURES_IN_A_ROW_MAX, RETRY_FIRST, RETRY_LAST};
+use crate::limits::{FAILURES_IN_A_ROW_MAX, FAILURES_OF_A_MIX_MAX, RETRY_FIRST, RETRY_LAST};
 use crate::record::{Failure, Recorder};
 
 pub(super) struct Stream {
@@ -129,16 +129,18 @@ impl Stream {
     pub(super) async fn failed(&self, failure: Failure) -> bool {
         let failures = self.failures_in_a_row.get() + 1;
         self.failures_in_a_row.set(failures);
-        // A server that restarts between two repeats is waited for, and of a mix another operation
-        // may well go.
-        let may_go = failure.is_transient() || self.part.get().is_some();
-        if !may_go || failures >= FAILURES_IN_A_ROW_MAX {
+        let transient = failure.is_transient();
+        // Of a mix, another operation may well go: it is neither put off for long nor given up.
+        let of_mix = self.part.get().is_some() && !transient;
+        let most = if of_mix { FAILURES_OF_A_MIX_MAX } else { FAILURES_IN_A_ROW_MAX };
+        // A server that restarts between two repeats is waited for.
+        if failures >= most || !transient && !of_mix {
             self.report(false);
         }
         self.recorder().failed(failure);
         let doubled = RETRY_FIRST.saturating_mul(1 << failures.min(16));
-        tokio::time::sleep(doubled.min(RETRY_LAST)).await;
-        failures < FAILURES_IN_A_ROW_MAX
+        tokio::time::sleep(if of_mix { RETRY_FIRST } else { doubled.min(RETRY_LAST) }).await;
+        failures < most
     }
 
     pub(super) fn committing(&self, committing: bool) {

@@ -291,10 +291,15 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
         line(out, &format!("opened    {reopens} {what} again, {reconnects} connections again"));
     }
     if variant.acks == Some(Acks::Final) {
+        // A mix has windows, into which an upload falls whole or not at all.
+        let time = match variant.part {
+            Some(_) => "",
+            None => ",\n          and the time for that answer is part of each repeat",
+        };
+        let credited = "they are credited when it answers";
         line(
             out,
-            "acks      the server acknowledges whole uploads alone: they are credited when it \
-             answers,\n          and the time for that answer is part of each repeat",
+            &format!("acks      the server acknowledges whole uploads alone: {credited}{time}"),
         );
     }
     if let Some(tail) = longest_tail(variant) {

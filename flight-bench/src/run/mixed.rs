@@ -4,21 +4,16 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_flight::Criteria;
 
-use super::rows::{
-    UNARY_SAMPLE_ROWS, connect, exchange_job, get_job, pool, put_job, site, variant,
-};
+use super::rows::{connect, exchange_job, get_job, pool, put_job, site, variant};
 use super::stage::{SAMPLE, Stage};
 use crate::cli::Source;
-use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutData, PutWork, Target};
+use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutWork, Target};
 use crate::exit::Stop;
 use crate::load::{Job, JobWork, MixedJob, OperationJob, Request, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Part, Results, Variant, Workload};
 use crate::target::{Control, PlanOptions, descriptor, only_dataset};
 use crate::workload::{Kind, Pool};
-
-/// Distinct batches that put and exchange send in turn, as is their own default.
-const POOL: u64 = 16;
 
 pub(super) async fn prepare(
     config: &Config,
@@ -27,15 +22,13 @@ pub(super) async fn prepare(
     results: &mut Results,
     progress: &Progress,
 ) -> Result<Vec<Arc<Job>>, Stop> {
-    let data = PutData::Generated { pool: POOL, seed: work.seed };
-    let message_bytes = flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT;
     progress.step("preparing batches");
-    let sends = work.mix.has(Kind::Put) || work.mix.has(Kind::Exchange);
-    let pool = match sends {
-        true => Some(pool(&data, work.batch_rows, message_bytes)?),
+    let pool = match work.mix.any(Kind::sends_batches) {
+        true => Some(pool(&work.data, work.batch_rows, work.message_bytes)?),
         false => None,
     };
-    let sample = sample_rows(config, work);
+    // A mix that reads nothing is given one all the same: its server lists something.
+    let sample = work.source.is_none().then_some(work.sample_rows);
     let echoes = work.mix.has(Kind::Exchange);
     let mut site = site(config, echoes, sample, stage, results, progress).await?;
     let mut control = connect(&mut site).await?;
@@ -51,13 +44,13 @@ pub(super) async fn prepare(
                 (OperationJob::Get(job), None)
             }
             (Kind::Put, Some(pool), _) => {
-                let put = put_work(work, &data, message_bytes);
+                let put = put_work(work);
                 let job = put_job(config, &site, &mut control, &put, pool, stage, results).await?;
                 let acks = job.acks;
                 (OperationJob::Put(job), Some(acks))
             }
             (Kind::Exchange, Some(pool), _) => {
-                let exchange = exchange_work(work, &data, message_bytes);
+                let exchange = exchange_work(work);
                 let job = exchange_job(&exchange, pool, results)?;
                 (OperationJob::Exchange { job, batches: batches(pool, work.upload_bytes) }, None)
             }
@@ -80,17 +73,6 @@ pub(super) async fn prepare(
     })])
 }
 
-/// Rows of the sample that a started server needs.
-fn sample_rows(config: &Config, work: &MixedWork) -> Option<u64> {
-    match &config.target {
-        Target::Given { .. } => None,
-        Target::Child { .. } if work.source.is_some() => None,
-        Target::Child { .. } if work.mix.has(Kind::Get) => Some(work.sample_rows),
-        // What is only asked about, or listed, may have any size.
-        Target::Child { .. } => Some(work.sample_rows.min(UNARY_SAMPLE_ROWS)),
-    }
-}
-
 /// What is read and asked about, if anything is.
 async fn source(
     config: &Config,
@@ -110,14 +92,20 @@ async fn source(
 /// A call without batches.
 fn request(kind: Kind, source: Option<&Source>, streams: usize) -> Result<Request, Stop> {
     let about = || {
-        let source = source.ok_or_else(|| Stop::usage("there is nothing to ask about"))?;
+        let source = source.ok_or_else(|| no_call(kind))?;
         descriptor(source, PlanOptions { streams, ..PlanOptions::default() })
     };
     match kind {
         Kind::Info => Ok(Request::Info(about()?)),
         Kind::Schema => Ok(Request::Schema(about()?)),
-        _ => Ok(Request::List(Criteria::default())),
+        Kind::List => Ok(Request::List(Criteria::default())),
+        Kind::Get | Kind::Put | Kind::Exchange => Err(no_call(kind)),
     }
+}
+
+/// A part was set up without what it needs: a fault of this program.
+fn no_call(kind: Kind) -> Stop {
+    Stop::failed(anyhow::anyhow!("{} was not prepared; please report it", kind.call()))
 }
 
 fn get_work(work: &MixedWork, source: &Source) -> GetWork {
@@ -131,25 +119,25 @@ fn get_work(work: &MixedWork, source: &Source) -> GetWork {
     }
 }
 
-fn put_work(work: &MixedWork, data: &PutData, message_bytes: usize) -> PutWork {
+fn put_work(work: &MixedWork) -> PutWork {
     PutWork {
         destination: None,
-        data: data.clone(),
+        data: work.data.clone(),
         batch_rows: work.batch_rows,
         inflight: work.inflight,
         upload_bytes: work.upload_bytes,
-        message_bytes,
+        message_bytes: work.message_bytes,
         verify: work.verify,
     }
 }
 
-fn exchange_work(work: &MixedWork, data: &PutData, message_bytes: usize) -> ExchangeWork {
+fn exchange_work(work: &MixedWork) -> ExchangeWork {
     ExchangeWork {
         source: "cmd:echo".parse().expect("a command is a source"),
-        data: data.clone(),
+        data: work.data.clone(),
         batch_rows: work.batch_rows,
         inflight: work.inflight,
-        message_bytes,
+        message_bytes: work.message_bytes,
     }
 }
 

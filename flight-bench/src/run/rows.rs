@@ -428,6 +428,6 @@ fn make_folder(folder: &Path) -> Result<(), Stop> {
 }
 
 /// Calls without batches ask about a sample of any size.
-pub(super) const UNARY_SAMPLE_ROWS: u64 = 10_000;
+const UNARY_SAMPLE_ROWS: u64 = 10_000;
 /// Generated batches where quick has no file to upload, as the defaults of `put`.
 const POOL_OF_QUICK: u64 = 16;

@@ -73,6 +73,10 @@ impl Kind {
         matches!(self, Self::Get | Self::Info | Self::Schema)
     }
 
+    pub(crate) fn sends_batches(self) -> bool {
+        matches!(self, Self::Put | Self::Exchange)
+    }
+
     pub(crate) fn moves_batches(self) -> bool {
         matches!(self, Self::Get | Self::Put | Self::Exchange)
     }

@@ -141,7 +141,10 @@ fn failures_of_a_kind_are_its_own_and_hide_no_other() {
 #[test]
 fn a_first_operation_that_fails_does_not_end_a_window() {
     let (server, _folder) = serve_known();
-    let line = format!("mixed {} {SHORT} --mix exchange=9,info=1 --streams 2", server.endpoint());
+    let line = format!(
+        "mixed {} --duration 1s --warmup 50ms --repeats 1 --mix exchange=3,info=1 --streams 2",
+        server.endpoint()
+    );
     let document = bench(&format!("{line} --format json --quiet")).ended(1).json();
     assert!(total(&document, "info.plain", "operations") > 0);
     assert!(errors(&document, "exchange.plain", "UNIMPLEMENTED") > 0);
