@@ -14,7 +14,10 @@ use crate::workload::Draw;
 /// Operates until the run is over or the stream has done the operations that it had to.
 pub(super) async fn run(stream: &Stream, job: &MixedJob, extent: Extent) {
     let by_window = matches!(extent, Extent::Window { .. });
-    if !by_window {
+    if by_window {
+        // Rare kinds would connect within the window. What fails is told by what needs it.
+        let _ = connect(stream, job).await;
+    } else {
         stream.wait_once(async || connect(stream, job).await).await;
     }
     let mut left = match extent {
