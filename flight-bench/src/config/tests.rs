@@ -168,7 +168,7 @@ fn a_threshold_of_a_mix_names_one_of_its_kinds() {
         "put.ack.p99 > 5ms",
         "put.ack.p99 is not measured by --mix get=1,info=1",
     );
-    fail_if("get=1,info=1", "get.bytes_per_s@info < 1", "get.bytes_per_s@info is not measured");
+    fail_if("get=1,info=1", "get.bytes_per_s@info < 1MB/s", "get.bytes_per_s@info is not measured");
     fail_if("get=1,info=1", "mixed.operations_per_s@put < 1", "is not measured by --mix");
     fail_if("list=1,info=1", "unary.service.p99 > 5ms", "such as unary.service.p99@info");
     fail_if("list=1,info=1", "unary.service.p99@list > 5ms", "accepted");
