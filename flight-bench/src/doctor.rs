@@ -57,7 +57,7 @@ fn event_ns() -> f64 {
     let window = Arc::new(Window::unset(origin));
     window.set(origin, Some(origin + Duration::from_secs(3600)));
     let mut recorder = Recorder::new(window, Arc::default(), &[Metric::GetWait], [(0, 0)]);
-    let amount = Transfer { batches: 1, rows: 1, logical_bytes: 1, encoded_bytes: 1 };
+    let amount = Transfer { batches: 1, rows: 1, logical_bytes: 1, ..Transfer::default() };
     let mut since = Instant::now();
     let started = since;
     for _ in 0..EVENTS {

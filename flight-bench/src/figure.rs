@@ -9,12 +9,14 @@ use flight_stats::{Band, Direction};
 
 use crate::record::{Metric, PERCENTILES};
 use crate::report::{Results, Variant, Workload, figures as shown};
+use crate::workload as mix;
 
 /// A figure by its name: `get.bytes_per_s`, `put.ack.p99`, `errors`; in quick with `@TRANSPORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Figure {
     kind: Kind,
-    transport: Option<String>,
+    /// The transport of a row of quick, or the kind of operation of a part of a mix.
+    at: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +41,17 @@ pub(crate) enum Unit {
 }
 
 impl Figure {
-    pub(crate) const WALL_TIME: Self = Self { kind: Kind::WallTime, transport: None };
+    pub(crate) const WALL_TIME: Self = Self { kind: Kind::WallTime, at: None };
 
     /// # Errors
     ///
     /// No figure has this name; the sentence lists those that there are.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (name, transport) = match text.split_once('@') {
-            Some((name, transport)) => (name, Some(transport.to_owned())),
+        let (name, at) = match text.split_once('@') {
+            Some((name, at)) => (name, Some(at.to_owned())),
             None => (text, None),
         };
-        Ok(Self { kind: Kind::parse(name)?, transport })
+        Ok(Self { kind: Kind::parse(name)?, at })
     }
 
     /// A figure of a document, which may be one that nobody asks for by its name.
@@ -74,14 +76,14 @@ impl Figure {
             let metrics = metrics.filter(|metric| match Workload::of_name(metric.of()) {
                 Some(of) => of == workload,
                 // Connections are not told apart by what they are for.
-                None => !quick,
+                None => !quick && variant.part.is_none(),
             });
             let latencies = metrics.flat_map(|metric| {
                 COMPARED_PERCENTILES.map(|percentile| Kind::Percentile { metric, percentile })
             });
-            let transport = quick.then(|| variant.transport.clone().into_owned());
+            let at = results.at(variant).map(str::to_owned);
             let kinds = rates.chain(latencies);
-            figures.extend(kinds.map(|kind| Self { kind, transport: transport.clone() }));
+            figures.extend(kinds.map(|kind| Self { kind, at: at.clone() }));
         }
         figures.retain(|figure| figure.is_measured(results));
         figures
@@ -164,9 +166,25 @@ impl Figure {
         self.values(results).is_some_and(moved)
     }
 
+    /// The transport or the kind of operation that it is narrowed to.
+    pub(crate) fn at(&self) -> Option<&str> {
+        self.at.as_deref()
+    }
+
+    /// Whether a part of a mix has it.
+    pub(crate) fn is_of_kind(&self, kind: mix::Kind) -> bool {
+        let workload = self.workload();
+        let of_part = workload == Some(Workload::of(kind)) && self.at.is_none();
+        let named = self.at() == Some(kind.name());
+        of_part || named && [Workload::Mixed, Workload::of(kind)].map(Some).contains(&workload)
+    }
+
     fn is_of(&self, variant: &Variant) -> bool {
+        if let Some(part) = variant.part {
+            return self.is_of_kind(part.kind);
+        }
         self.workload().is_none_or(|workload| workload == variant.workload)
-            && self.transport.as_ref().is_none_or(|transport| *transport == variant.transport)
+            && self.at().is_none_or(|at| at == variant.transport)
     }
 }
 
@@ -188,7 +206,7 @@ impl fmt::Display for Figure {
             Kind::Errors => write!(f, "errors")?,
             Kind::WallTime => write!(f, "wall_time")?,
         }
-        self.transport.as_ref().map_or(Ok(()), |transport| write!(f, "@{transport}"))
+        self.at.as_ref().map_or(Ok(()), |at| write!(f, "@{at}"))
     }
 }
 
@@ -303,7 +321,7 @@ const TIMES: [(&str, f64); 5] = [("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("s", 1
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{single, six_rows};
+    use crate::report::tests::{mix as mix_run, single, six_rows};
 
     #[test]
     fn figures_are_read_as_they_are_written() {
@@ -333,6 +351,30 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), quick.len());
+    }
+
+    #[test]
+    fn each_kind_of_a_mix_has_its_figures_and_all_together_theirs() {
+        let run = mix_run();
+        let names: Vec<String> = Figure::of_run(&run).iter().map(Figure::to_string).collect();
+        for want in ["mixed.operations_per_s", "get.bytes_per_s", "unary.calls_per_s@info"] {
+            assert_eq!(names.iter().filter(|name| *name == want).count(), 1, "{names:?}");
+        }
+        assert_eq!(names.iter().filter(|name| name.starts_with("connect.")).count(), 2);
+        assert!(!names.iter().any(|name| name.ends_with("@list")), "none ended: {names:?}");
+        let value = |name: &str| {
+            let figure = Figure::parse(name).expect("a name");
+            figure.values(&run).map(|values| values[0])
+        };
+        assert_eq!(value("mixed.operations_per_s"), Some(1000.0));
+        assert_eq!(value("mixed.operations_per_s@put"), Some(190.0));
+        assert_eq!(value("put.batches_per_s"), Some(6080.0));
+        assert_eq!(value("put.batches_per_s@put"), Some(6080.0));
+        assert_eq!(value("put.batches_per_s@get"), None);
+        assert_eq!(value("unary.calls_per_s@info"), Some(110.0));
+        assert_eq!(value("unary.calls_per_s@list"), Some(0.0));
+        assert_eq!(value("exchange.bytes_per_s"), None);
+        assert!(value("mixed.service.p99@get").is_some());
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) const DATA_FILE_BYTES_MAX: u64 = 16 << 30;
 pub(crate) const INFLIGHT_BYTES_DEFAULT: u64 = 16 << 20;
 /// Between how many batches that is kept.
 pub(crate) const INFLIGHT_DEFAULT: std::ops::RangeInclusive<u64> = 4..=64;
+/// The weight of one kind in a mix of operations.
+pub(crate) const WEIGHT_MAX: u64 = 1_000_000;
 /// Rows of the sample that a child server makes.
 pub(crate) const SAMPLE_ROWS_MAX: u64 = 100_000_000;
 /// Records of one stream under Arrow's perf protocol.
@@ -46,6 +48,8 @@ pub(crate) const LISTED_FLIGHTS_MAX: usize = 1_000;
 
 /// Bytes of one upload before it is committed and the next begins (`--upload-bytes`).
 pub(crate) const UPLOAD_BYTES_DEFAULT: u64 = 256 << 20;
+/// The same in a mix, where an upload is one of many operations.
+pub(crate) const UPLOAD_BYTES_MIXED: u64 = 4 << 20;
 /// `quick` measures the stream, not the disk: its uploads end with their window.
 pub(crate) const UPLOAD_BYTES_QUICK: u64 = 1 << 40;
 
@@ -74,6 +78,8 @@ pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(20);
 pub(crate) const RETRY_LAST: Duration = Duration::from_secs(1);
 /// A stream that has to move a fixed number of batches gives up after so many failures in a row.
 pub(crate) const FAILURES_IN_A_ROW_MAX: u32 = 10;
+/// The same for operations of a mix: a kind that weighs little gets its turn among others that fail.
+pub(crate) const FAILURES_OF_A_MIX_MAX: u32 = 200;
 /// Distinct sentences kept for one error code.
 pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
 /// Bytes of an error sentence of a server that are kept and shown.
@@ -92,5 +98,6 @@ pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);
 pub(crate) const LATENCY_DIGITS: u8 = 3;
 
 const _: () = assert!(RETRY_FIRST.as_nanos() < RETRY_LAST.as_nanos());
+const _: () = assert!(FAILURES_IN_A_ROW_MAX < FAILURES_OF_A_MIX_MAX);
 const _: () = assert!(WINDOW_MIN.as_nanos() < DURATION_MAX.as_nanos());
 const _: () = assert!(POOL_MAX as u64 <= POOL_BYTES_MAX);

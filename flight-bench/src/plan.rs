@@ -50,7 +50,7 @@ pub(crate) fn told(config: &Config) -> String {
             line("takes", &format!("about {} s", whole.as_secs()));
         }
         Extent::Batches(count) => {
-            line("repeats", &format!("{repeats} of {count} batches or calls a stream"));
+            line("repeats", &format!("{repeats} of {count} batches, calls or operations a stream"));
         }
         Extent::Passes(count) => {
             line("repeats", &format!("{repeats} of {count} times all of it on each stream"));
@@ -76,6 +76,7 @@ fn variants(config: &Config) -> Vec<String> {
         Work::Unary(work) => one(&format!("unary {}", work.call.name())),
         Work::Tls(_) => one("tls"),
         Work::Exchange(_) => one("exchange"),
+        Work::Mixed(work) => one(&format!("mixed {}", work.mix)),
         Work::Quick(_) => {
             let transports: &[&str] = match &config.target {
                 Target::Child { .. } => &["plain", "tls-ec", "tls-rsa"],
@@ -124,6 +125,6 @@ mod tests {
                 "round 2   put.tls-rsa, ",
             ],
         );
-        check("put --batches 10", &["5 of 10 batches or calls a stream"]);
+        check("put --batches 10", &["5 of 10 batches, calls or operations a stream"]);
     }
 }

@@ -78,17 +78,17 @@ fn words(
 fn check_command(command: &[OsString]) -> Result<(), Stop> {
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
     match words.first().map(AsRef::as_ref) {
-        Some("get" | "put" | "exchange" | "unary" | "tls") => {}
+        Some("get" | "put" | "exchange" | "unary" | "tls" | "mixed") => {}
         Some(other) => {
             return Err(Stop::usage(format!(
-                "ab compares get, put, exchange, unary or tls, not {other}; for other programs give \
-                 --a-run and --b-run"
+                "ab compares get, put, exchange, unary, tls or mixed, not {other}; for other \
+                 programs give --a-run and --b-run"
             )));
         }
         None => {
             return Err(Stop::usage(
-                "ab has no COMMAND; end with get, put, exchange, unary or tls and its options, or \
-                 give --a-run and --b-run",
+                "ab has no COMMAND; end with get, put, exchange, unary, tls or mixed and its \
+                 options, or give --a-run and --b-run",
             ));
         }
     }
@@ -190,6 +190,7 @@ fn name(work: &Work) -> &'static str {
         Work::Unary(_) => "unary",
         Work::Tls(_) => "tls",
         Work::Exchange(_) => "exchange",
+        Work::Mixed(_) => "mixed",
     }
 }
 

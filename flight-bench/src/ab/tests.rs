@@ -188,8 +188,8 @@ fn sides_that_mean_nothing_are_refused() {
     check(&["--aa", "unary", "info"], "accepted");
     check(&["--a-run", "true", "--b-run", "true"], "accepted");
     check(&["get"], "both sides are the same; tell them apart with --a and --b");
-    check(&[], "ab has no COMMAND; end with get, put, exchange, unary or tls");
-    check(&["--aa", "quick"], "ab compares get, put, exchange, unary or tls, not quick");
+    check(&[], "ab has no COMMAND; end with get, put, exchange, unary, tls or mixed");
+    check(&["--aa", "quick"], "ab compares get, put, exchange, unary, tls or mixed, not quick");
     check(&["--aa", "get", "--repeats", "3"], "give --pairs in place of --repeats");
     check(&["--a-run", "true"], "--a-run has nothing to be compared with; give --b-run CMD");
     check(&["--aa", "--pairs", "1", "get"], "--pairs 1 is outside 2 to");

@@ -19,7 +19,7 @@ pub(crate) struct AbArgs {
     #[command(flatten)]
     pub(crate) output: AbOutputArgs,
 
-    /// What both sides do: get, put, exchange, unary or tls, with its options.
+    /// What both sides do: get, put, exchange, unary, tls or mixed, with options.
     ///
     /// Options of ab itself stand before it. --repeats, --format, --out and the checks of the
     /// command have no place here: a run is a repeat, and ab reports and judges.

@@ -11,6 +11,7 @@ mod exchange;
 mod file;
 mod get;
 mod ladder;
+mod mixed;
 mod output;
 mod pace;
 mod put;
@@ -35,6 +36,7 @@ pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
+pub(crate) use mixed::MixedArgs;
 pub(crate) use output::{Format, OutputArgs, Progress};
 pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
@@ -122,6 +124,15 @@ pub(crate) enum Command {
     /// times that are drawn beforehand (an open loop), and response times count from these.
     #[command(after_help = EXIT_CODES)]
     Unary(UnaryArgs),
+
+    /// Measures a mix of operations: whole reads, uploads, exchanges and calls, by weight.
+    ///
+    /// Such as 'flight-bench mixed --mix get=70,put=20,info=10'. Each stream draws its next operation
+    /// from a seed and does it to its end. Reported are all together and each kind by itself: its
+    /// operations, bytes, latencies and failures, and the mix that was reached beside the one that was
+    /// asked for. Without a TARGET a flight-server is started.
+    #[command(after_help = EXIT_CODES)]
+    Mixed(MixedArgs),
 
     /// Measures connections: how many are ready a second, and what their steps take.
     ///
@@ -282,6 +293,7 @@ mod tests {
         check("get grpc://h:1 --streams 4", "get at grpc://h:1");
         check("put", "put, no target");
         check("unary info grpc://h:1 -s 64 --rate 70%", "unary at grpc://h:1");
+        check("mixed grpc://h:1 --mix get=1,list=1", "mixed at grpc://h:1");
         check("ladder --server-arg=--perf", "ladder, no target");
     }
 
@@ -292,6 +304,11 @@ mod tests {
         check("get --source nowhere", "path:a/b, cmd:TEXT, ticket:TEXT or perf");
         check("get --duration 1s --batches 5", "cannot be used with");
         check("get --verify maybe", "[possible values: none, count, checksum]");
+        check(
+            "mixed --mix get=70,fetch=30",
+            "'fetch' is no kind of operation; those are get, put,",
+        );
+        check("mixed --mix get=-5", "get: '-5' is no weight");
         check("sideways", "sideways");
         check("get --tls-insecure --tls-ca ca.pem", "cannot be used with");
         check("get --tls-cert c.pem", "--tls-key");
@@ -315,6 +332,7 @@ mod tests {
             Some(Command::Unary(args)) => ("unary", args.target.target),
             Some(Command::Tls(args)) => ("tls", args.target.target),
             Some(Command::Exchange(args)) => ("exchange", args.target.target),
+            Some(Command::Mixed(args)) => ("mixed", args.target.target),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),

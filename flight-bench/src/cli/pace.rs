@@ -9,7 +9,7 @@ use super::units;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PaceArgs {
-    /// Batches or calls a second of all streams together, such as 20k, or a share such as 70%.
+    /// Batches, calls or operations a second of all streams, such as 20k, or a share such as 70%.
     ///
     /// An open loop: each is sent at a time that is drawn beforehand, however slow the server is,
     /// and its response time counts from that time. A share is one of what the same streams reach in

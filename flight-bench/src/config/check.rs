@@ -6,9 +6,11 @@ use flight_stats::limits::RANKS_MIN;
 use super::Load;
 use crate::cli::{CheckArgs, FailIfArgs, JudgeArgs, RunsArgs};
 use crate::exit::Stop;
+use crate::figure::Figure;
 use crate::report::Workload;
 use crate::saved::Saved;
 use crate::threshold::Threshold;
+use crate::workload::{Kind, Mix};
 
 /// What a run has to pass.
 #[derive(Debug, Default)]
@@ -44,18 +46,57 @@ impl Checks {
         load: &Load,
         runs: &RunsArgs,
     ) -> Result<Self, Stop> {
+        Self::of(args, load, runs, |figure| {
+            if figure.workload().is_none_or(|of| of == workload) {
+                return Ok(());
+            }
+            Err(format!(
+                "{figure} is not measured by {}; 'errors' and the metrics of {} are",
+                workload.name(),
+                workload.name()
+            ))
+        })
+    }
+
+    /// Of `mixed`, which measures the kinds of its mix and all of them together.
+    pub(super) fn mixed(
+        args: CheckArgs,
+        mix: &Mix,
+        load: &Load,
+        runs: &RunsArgs,
+    ) -> Result<Self, Stop> {
+        Self::of(args, load, runs, |figure| {
+            let kinds: Vec<Kind> = mix.parts().iter().map(|(kind, _)| *kind).collect();
+            let told = kinds.iter().filter(|kind| figure.is_of_kind(**kind)).count();
+            match (figure.workload(), told) {
+                (None | Some(Workload::Mixed), _) if figure.at().is_none() => Ok(()),
+                (_, 1) => Ok(()),
+                (_, 0) => Err(format!(
+                    "{figure} is not measured by --mix {mix}; 'errors', and the metrics of mixed and \
+                     of its kinds are"
+                )),
+                (_, several) => Err(format!(
+                    "{figure} is one of {several} kinds of --mix {mix}; say which, such as {figure}@{}",
+                    kinds
+                        .iter()
+                        .find(|kind| figure.is_of_kind(**kind))
+                        .map_or("", |one| one.name())
+                )),
+            }
+        })
+    }
+
+    fn of(
+        args: CheckArgs,
+        load: &Load,
+        runs: &RunsArgs,
+        measured: impl Fn(&Figure) -> Result<(), String>,
+    ) -> Result<Self, Stop> {
         let thresholds = args.fail_if.fail_if;
         for threshold in &thresholds {
             let expr = &threshold.expr;
-            if threshold.figure.workload().is_some_and(|of| of != workload) {
-                return Err(Stop::usage(format!(
-                    "--fail-if '{expr}': {} is not measured by {}; 'errors' and the metrics of \
-                     {} are",
-                    threshold.figure,
-                    workload.name(),
-                    workload.name()
-                )));
-            }
+            measured(&threshold.figure)
+                .map_err(|why| Stop::usage(format!("--fail-if '{expr}': {why}")))?;
             if threshold.needs_base() && args.baseline.is_none() {
                 return Err(Stop::usage(format!(
                     "--fail-if '{expr}' has no base to compare with; name one with --baseline"

@@ -5,6 +5,7 @@
 mod check;
 mod exchange;
 mod ladder;
+mod mixed;
 mod shared;
 mod unary;
 
@@ -25,6 +26,7 @@ use crate::exit::Stop;
 use crate::limits;
 use crate::report::Workload;
 use crate::saved::Saved;
+use crate::workload::Mix;
 pub(crate) use check::{Baseline, Checks, Judging};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::{comparison_output, files_of};
@@ -55,7 +57,7 @@ pub(crate) struct AskedPace {
 /// An open loop as it is run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
-    /// Batches or calls a second of all streams together.
+    /// Batches, calls or operations a second of all streams together.
     pub(crate) per_second: f64,
     pub(crate) arrival: Arrival,
     pub(crate) seed: u64,
@@ -69,6 +71,7 @@ pub(crate) enum Work {
     Unary(UnaryWork),
     Tls(TlsWork),
     Exchange(ExchangeWork),
+    Mixed(MixedWork),
 }
 
 #[derive(Debug)]
@@ -158,6 +161,23 @@ pub(crate) struct ExchangeWork {
     pub(crate) message_bytes: usize,
 }
 
+#[derive(Debug, Clone)]
+pub(crate) struct MixedWork {
+    pub(crate) mix: Mix,
+    /// Absent: the server's only dataset.
+    pub(crate) source: Option<Source>,
+    pub(crate) sample_rows: u64,
+    /// What put and exchange send.
+    pub(crate) data: PutData,
+    pub(crate) upload_bytes: u64,
+    pub(crate) batch_rows: Option<u64>,
+    /// Absent: as the size of the batches suggests.
+    pub(crate) inflight: Option<usize>,
+    pub(crate) message_bytes: usize,
+    pub(crate) seed: u64,
+    pub(crate) verify: Verify,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TlsWork {
     pub(crate) resume: Resume,
@@ -205,6 +225,7 @@ impl Config {
             Some(Command::Unary(args)) => Self::unary(args),
             Some(Command::Tls(args)) => Self::tls(args),
             Some(Command::Exchange(args)) => Self::exchange(args),
+            Some(Command::Mixed(args)) => Self::mixed(args),
             Some(
                 Command::Ladder(_)
                 | Command::LadderServe(_)

@@ -129,3 +129,47 @@ fn check(line: &str, want: &str) {
     };
     assert!(got.contains(want), "{line:?} gave {got:?}");
 }
+
+#[test]
+fn a_mix_is_refused_what_it_has_no_kind_for() {
+    check("mixed", "accepted");
+    check("mixed --mix get=1,put=1,exchange=1,info=1,schema=1,list=1 --rate 70%", "accepted");
+    check("mixed --passes 2", "a mix has operations; give --batches");
+    check("mixed --batches 20", "accepted");
+    check("mixed --source ticket:x", "--source of mixed is what get reads and info and schema ask");
+    check("mixed --source perf", "path:a/b or cmd:TEXT");
+    check(
+        "mixed --mix put=1,list=1 --source path:a",
+        "--source is for get, info or schema, of which",
+    );
+    check("mixed --mix get=1,info=1 --upload-bytes 1MiB", "--mix get=1,info=1 has none");
+    check("mixed --mix list=1 --inflight 2", "--inflight is for put or exchange");
+    check("mixed --verify checksum", "use it with one of them, and none or count with mixed");
+    check("mixed --upload-bytes 0B", "--upload-bytes 0 is outside 1");
+    check("mixed --format arrow", "lines for get and put alone");
+}
+
+#[test]
+fn a_threshold_of_a_mix_names_one_of_its_kinds() {
+    let fail_if = |mix: &str, figure: &str, want: &str| {
+        let words =
+            ["flight-bench", "mixed", "--mix", mix, "--fail-if", figure].map(OsString::from);
+        let cli = cli::from(words).expect("right use");
+        let got = Config::from_cli(cli).map_or_else(|stop| stop.to_string(), |_| "accepted".into());
+        assert!(got.contains(want), "{figure}: {got}");
+    };
+    fail_if("get=1,info=1", "mixed.operations_per_s < 5", "accepted");
+    fail_if("get=1,info=1", "mixed.service.p99@get > 5ms", "accepted");
+    fail_if("get=1,info=1", "unary.service.p99 > 5ms", "accepted");
+    fail_if("get=1,info=1", "errors > 0", "accepted");
+    fail_if("get=1,info=1", "connect.p50 > 5ms", "accepted");
+    fail_if(
+        "get=1,info=1",
+        "put.ack.p99 > 5ms",
+        "put.ack.p99 is not measured by --mix get=1,info=1",
+    );
+    fail_if("get=1,info=1", "get.bytes_per_s@info < 1MB/s", "get.bytes_per_s@info is not measured");
+    fail_if("get=1,info=1", "mixed.operations_per_s@put < 1", "is not measured by --mix");
+    fail_if("list=1,info=1", "unary.service.p99 > 5ms", "such as unary.service.p99@info");
+    fail_if("list=1,info=1", "unary.service.p99@list > 5ms", "accepted");
+}

@@ -35,6 +35,11 @@ pub(super) async fn run(stream: &Stream, job: &ExchangeJob, extent: Extent) {
     }
 }
 
+/// Makes one call that exchanges so many batches: an operation of a mix.
+pub(super) async fn once(stream: &Stream, job: &ExchangeJob, batches: u64) -> Result<(), Failure> {
+    exchange(stream, job, &Cell::new(batches)).await
+}
+
 /// A batch that was sent and has not come back.
 struct Pending {
     sequence: u64,

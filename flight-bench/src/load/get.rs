@@ -36,6 +36,12 @@ pub(super) async fn run(stream: &Stream, job: &GetJob, extent: Extent) {
     }
 }
 
+/// Reads the whole source once: an operation of a mix.
+pub(super) async fn once(stream: &Stream, job: &GetJob) -> Result<(), Failure> {
+    let plan = &job.plans[stream.id % job.plans.len()];
+    pass(stream, job, plan, &mut Left::Passes(1)).await
+}
+
 /// How much a stream has to read still.
 enum Left {
     UntilTheWindowCloses,
@@ -135,6 +141,7 @@ async fn read(
                     rows: batch.num_rows() as u64,
                     logical_bytes: value_bytes(&batch),
                     encoded_bytes: std::mem::take(&mut encoded),
+                    operations: 0,
                 };
                 let stamp = paced.map(|paced| paced.stamp(&message)).transpose()?;
                 if got.batches == 0 {

@@ -1,6 +1,6 @@
 //! One connection that streams share, made again when it is lost.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use flight_net::client::{ConnectError, Connection, Connector, StreamConnection};
@@ -15,13 +15,16 @@ pub(super) struct Link {
     connection: Mutex<Option<StreamConnection>>,
     /// For calls without batches.
     calls: Mutex<Option<Connection>>,
-    was_connected: RefCell<bool>,
+    /// Whether there was one before: for batches, and for calls.
+    had_connection: Cell<bool>,
+    had_calls: Cell<bool>,
 }
 
 impl Link {
     pub(super) fn new(connector: Connector) -> Self {
         let (connection, calls) = (Mutex::new(None), Mutex::new(None));
-        Self { connector, connection, calls, was_connected: RefCell::new(false) }
+        let (had_connection, had_calls) = (Cell::new(false), Cell::new(false));
+        Self { connector, connection, calls, had_connection, had_calls }
     }
 
     /// What makes connections that no stream shares.
@@ -39,7 +42,8 @@ impl Link {
             return Ok(connection.clone());
         }
         *place = None;
-        let made = self.made(recorder, self.connector.connect_streams()).await?;
+        let made =
+            Self::made(recorder, &self.had_connection, self.connector.connect_streams()).await?;
         Ok(place.insert(made).clone())
     }
 
@@ -50,13 +54,13 @@ impl Link {
             return Ok(connection.clone());
         }
         *place = None;
-        let made = self.made(recorder, self.connector.connect()).await?;
+        let made = Self::made(recorder, &self.had_calls, self.connector.connect()).await?;
         Ok(place.insert(made).clone())
     }
 
     async fn made<C>(
-        &self,
         recorder: &RefCell<Recorder>,
+        had_one: &Cell<bool>,
         connecting: impl Future<Output = Result<C, ConnectError>>,
     ) -> Result<C, Failure> {
         let started = Instant::now();
@@ -65,7 +69,7 @@ impl Link {
         let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
         let mut recorder = recorder.borrow_mut();
         recorder.latency(Metric::Connect, ended - started, ended);
-        if self.was_connected.replace(true) {
+        if had_one.replace(true) {
             recorder.reconnected(ended);
         }
         Ok(connection)

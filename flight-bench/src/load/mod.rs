@@ -9,6 +9,7 @@ mod exchange;
 mod gate;
 mod get;
 mod link;
+mod mixed;
 mod pace;
 mod paced;
 mod put;
@@ -58,6 +59,26 @@ pub(crate) enum JobWork {
     Unary(UnaryJob),
     Connect(ConnectJob),
     Exchange(ExchangeJob),
+    Mixed(MixedJob),
+}
+
+/// What streams draw from.
+pub(crate) struct MixedJob {
+    /// Each with its weight.
+    pub(crate) parts: Vec<(u64, OperationJob)>,
+    pub(crate) seed: u64,
+}
+
+/// What one operation of a mix does.
+pub(crate) enum OperationJob {
+    /// Reads the whole source once.
+    Get(GetJob),
+    /// Makes one upload.
+    Put(PutJob),
+    /// Makes one call that exchanges so many batches.
+    Exchange { job: ExchangeJob, batches: u64 },
+    /// Makes one call.
+    Unary(UnaryJob),
 }
 
 /// What streams send to be sent back.
@@ -136,7 +157,7 @@ pub(crate) struct Repeat {
 
 impl Repeat {
     /// What was recorded, without what was used for it.
-    fn of(recording: Recording, elapsed: Duration, tail: Option<Duration>) -> Self {
+    pub(crate) fn of(recording: Recording, elapsed: Duration, tail: Option<Duration>) -> Self {
         Self { recording, elapsed, tail, resources: None, timeline: Vec::new() }
     }
 
@@ -160,41 +181,38 @@ impl PutJob {
 
 impl Job {
     pub(crate) fn metrics(&self) -> Vec<Metric> {
-        let open = self.pace.get().is_some();
-        let paced = |metrics: &[Metric]| if open { metrics.to_vec() } else { Vec::new() };
-        match &self.work {
-            JobWork::Get(_) => [
-                &[Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream][..],
-                &paced(&[Metric::GetDelivery, Metric::GetResponse, Metric::GetLag]),
-            ]
-            .concat(),
-            JobWork::Put(_) => [
-                &[
-                    Metric::Connect,
-                    Metric::PutFirstAck,
-                    Metric::PutAck,
-                    Metric::PutWriteWait,
-                    Metric::PutCommit,
-                ][..],
-                &paced(&[Metric::PutResponse, Metric::PutLag]),
-            ]
-            .concat(),
-            JobWork::Exchange(_) => [
-                &[Metric::Connect, Metric::ExchangeRoundTrip][..],
-                &paced(&[Metric::ExchangeResponse, Metric::ExchangeLag]),
-            ]
-            .concat(),
-            JobWork::Connect(_) => [
-                &[Metric::ConnectSocket, Metric::ConnectTls, Metric::ConnectReady][..],
-                &paced(&[Metric::ConnectResponse, Metric::ConnectLag]),
-            ]
-            .concat(),
-            JobWork::Unary(_) => [
-                &[Metric::Connect, Metric::UnaryService][..],
-                &paced(&[Metric::UnaryResponse, Metric::UnaryLag]),
-            ]
-            .concat(),
-        }
+        let (first, closed, open): (_, &[Metric], &[Metric]) = match &self.work {
+            JobWork::Get(_) => (Some(Metric::Connect), &GET, &GET_OPEN),
+            JobWork::Put(_) => {
+                (Some(Metric::Connect), &PUT, &[Metric::PutResponse, Metric::PutLag])
+            }
+            JobWork::Exchange(_) => {
+                (Some(Metric::Connect), &EXCHANGE, &[Metric::ExchangeResponse, Metric::ExchangeLag])
+            }
+            JobWork::Connect(_) => (None, &CONNECT, &[Metric::ConnectResponse, Metric::ConnectLag]),
+            JobWork::Unary(_) => {
+                (Some(Metric::Connect), &UNARY, &[Metric::UnaryResponse, Metric::UnaryLag])
+            }
+            JobWork::Mixed(_) => (Some(Metric::Connect), &MIXED, &MIXED_OPEN),
+        };
+        let open = if self.pace.get().is_some() { open } else { &[] };
+        first.into_iter().chain(closed.iter().copied()).chain(open.iter().copied()).collect()
+    }
+
+    /// The metrics of each part of a mix; none without a mix.
+    fn metrics_of_parts(&self) -> Vec<Vec<Metric>> {
+        let JobWork::Mixed(mix) = &self.work else { return Vec::new() };
+        let open: &[Metric] = if self.pace.get().is_some() { &MIXED_OPEN } else { &[] };
+        let of = |(_, operation): &(u64, OperationJob)| {
+            let own: &[Metric] = match operation {
+                OperationJob::Get(_) => &GET,
+                OperationJob::Put(_) => &PUT,
+                OperationJob::Exchange { .. } => &EXCHANGE,
+                OperationJob::Unary(_) => &UNARY,
+            };
+            [own, &MIXED, open].concat()
+        };
+        mix.parts.iter().map(of).collect()
     }
 
     /// The window that the job has; absent where a repeat ends by itself. Uploads that are only
@@ -207,6 +225,16 @@ impl Job {
         }
     }
 }
+
+const GET: [Metric; 3] = [Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream];
+const GET_OPEN: [Metric; 3] = [Metric::GetDelivery, Metric::GetResponse, Metric::GetLag];
+const PUT: [Metric; 4] =
+    [Metric::PutFirstAck, Metric::PutAck, Metric::PutWriteWait, Metric::PutCommit];
+const EXCHANGE: [Metric; 1] = [Metric::ExchangeRoundTrip];
+const CONNECT: [Metric; 3] = [Metric::ConnectSocket, Metric::ConnectTls, Metric::ConnectReady];
+const UNARY: [Metric; 1] = [Metric::UnaryService];
+const MIXED: [Metric; 1] = [Metric::MixedService];
+const MIXED_OPEN: [Metric; 2] = [Metric::MixedResponse, Metric::MixedLag];
 
 /// Runs the job once, with new connections. `live` has a counter for each thread.
 ///

@@ -43,6 +43,12 @@ pub(super) async fn run(stream: &Stream, job: &PutJob, extent: Extent) {
     }
 }
 
+/// Makes one whole upload: an operation of a mix.
+pub(super) async fn once(stream: &Stream, job: &PutJob) -> Result<(), Failure> {
+    let sent = upload(stream, job, &Left::UntilTheWindowCloses).await;
+    sent.map(drop).map_err(|failure| job.explained(failure))
+}
+
 /// How much a stream has to send still.
 enum Left {
     UntilTheWindowCloses,

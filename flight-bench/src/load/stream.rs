@@ -9,7 +9,7 @@ use super::gate::Gate;
 use super::link::Link;
 use super::pace::Pacer;
 use super::paced::Paced;
-use crate::limits::{FAILURES_IN_A_ROW_MAX, RETRY_FIRST, RETRY_LAST};
+use crate::limits::{FAILURES_IN_A_ROW_MAX, FAILURES_OF_A_MIX_MAX, RETRY_FIRST, RETRY_LAST};
 use crate::record::{Failure, Recorder};
 
 pub(super) struct Stream {
@@ -28,6 +28,8 @@ pub(super) struct Stream {
     /// An upload was sent whole, and the server's last word on it is still to come.
     committing: Cell<bool>,
     failures_in_a_row: Cell<u32>,
+    /// The part of a mix that it is in the middle of.
+    part: Cell<Option<usize>>,
 }
 
 impl Stream {
@@ -55,24 +57,34 @@ impl Stream {
             opened,
             committing,
             failures_in_a_row,
+            part: Cell::new(None),
         }
     }
 
-    /// Waits for the time of the next call or batch, in an open loop; when that was to be.
+    /// Waits for the time of the next call or batch, in an open loop; when that was to be. Operations
+    /// of a mix are paced as a whole.
     pub(super) async fn next_arrival(&self) -> Option<Instant> {
         match &self.pacer {
-            Some(pacer) => {
+            Some(pacer) if self.part.get().is_none() => {
                 // Ready: at a low rate, its first turn may be far away.
                 self.report(true);
                 Some(pacer.next().await)
             }
-            None => None,
+            _ => None,
         }
+    }
+
+    /// Begins an operation of a mix, or ends it.
+    pub(super) fn turn_to(&self, part: Option<usize>) {
+        self.part.set(part);
     }
 
     /// The thread's recorder; never held across an await.
     pub(super) fn recorder(&self) -> RefMut<'_, Recorder> {
-        self.recorder.borrow_mut()
+        let mut recorder = self.recorder.borrow_mut();
+        // Other streams of the thread may be in the middle of other parts.
+        recorder.turn_to(self.part.get());
+        recorder
     }
 
     pub(super) fn shared_recorder(&self) -> &RefCell<Recorder> {
@@ -89,7 +101,8 @@ impl Stream {
         self.wait_once(async || self.link.calls(&self.recorder).await.map(drop)).await;
     }
 
-    async fn wait_once(&self, connect: impl AsyncFn() -> Result<(), Failure>) {
+    /// Connects as `connect` does, and waits for the clock.
+    pub(super) async fn wait_once(&self, connect: impl AsyncFn() -> Result<(), Failure>) {
         loop {
             match connect().await {
                 Ok(()) => break self.started(),
@@ -109,9 +122,9 @@ impl Stream {
         self.report(true);
     }
 
-    /// Notes that a call is made, and counts all but the first.
+    /// Notes that a call is made, and counts all but the first; those of a mix are counted themselves.
     pub(super) fn opening(&self, at: Instant) {
-        if self.opened.replace(true) {
+        if self.opened.replace(true) && self.part.get().is_none() {
             self.recorder().reopened(at);
         }
     }
@@ -121,14 +134,18 @@ impl Stream {
     pub(super) async fn failed(&self, failure: Failure) -> bool {
         let failures = self.failures_in_a_row.get() + 1;
         self.failures_in_a_row.set(failures);
+        let transient = failure.is_transient();
+        // Of a mix, another operation may well go: it is neither put off for long nor given up.
+        let of_mix = self.part.get().is_some() && !transient;
+        let most = if of_mix { FAILURES_OF_A_MIX_MAX } else { FAILURES_IN_A_ROW_MAX };
         // A server that restarts between two repeats is waited for.
-        if !failure.is_transient() || failures >= FAILURES_IN_A_ROW_MAX {
+        if failures >= most || !transient && !of_mix {
             self.report(false);
         }
         self.recorder().failed(failure);
         let doubled = RETRY_FIRST.saturating_mul(1 << failures.min(16));
-        tokio::time::sleep(doubled.min(RETRY_LAST)).await;
-        failures < FAILURES_IN_A_ROW_MAX
+        tokio::time::sleep(if of_mix { RETRY_FIRST } else { doubled.min(RETRY_LAST) }).await;
+        failures < most
     }
 
     pub(super) fn committing(&self, committing: bool) {

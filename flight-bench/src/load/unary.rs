@@ -48,7 +48,7 @@ pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
 }
 
 /// One call, at its time in an open loop.
-async fn call(stream: &Stream, request: &Request) -> Result<(), Failure> {
+pub(super) async fn call(stream: &Stream, request: &Request) -> Result<(), Failure> {
     let connection = stream.link.calls(stream.shared_recorder()).await?;
     let mut client =
         FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
@@ -56,7 +56,8 @@ async fn call(stream: &Stream, request: &Request) -> Result<(), Failure> {
     let sent = Instant::now();
     let bytes = answer(&mut client, request).await?;
     let done = Instant::now();
-    let amount = Transfer { batches: 1, rows: 0, logical_bytes: bytes, encoded_bytes: bytes };
+    // An answer has bytes of a message and no array.
+    let amount = Transfer { batches: 1, encoded_bytes: bytes, ..Transfer::default() };
     stream.started();
     stream.first(done - sent);
     let mut recorder = stream.recorder();

@@ -15,7 +15,7 @@ use super::link::Link;
 use super::pace::Pacer;
 use super::paced::Paced;
 use super::stream::Stream;
-use super::{Job, JobWork, connect, exchange, get, put, unary};
+use super::{Job, JobWork, connect, exchange, get, mixed, put, unary};
 use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
@@ -45,6 +45,7 @@ pub(super) fn spawn(
 fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Recording {
     let streams = streams_of(job, thread);
     let recorder = Recorder::new(gate.window(), live, &job.metrics(), streams.iter().copied());
+    let recorder = recorder.with_parts(job.metrics_of_parts());
     let recorder = Rc::new(RefCell::new(recorder));
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -102,6 +103,7 @@ async fn run(
                     }
                     JobWork::Connect(how) => connect::run(&stream, how, job.load.extent).await,
                     JobWork::Unary(unary) => unary::run(&stream, unary, job.load.extent).await,
+                    JobWork::Mixed(mix) => mixed::run(&stream, mix, job.load.extent).await,
                 }
             };
             tokio::select! {

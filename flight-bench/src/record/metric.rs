@@ -30,10 +30,13 @@ pub(crate) enum Metric {
     ExchangeRoundTrip,
     ExchangeResponse,
     ExchangeLag,
+    MixedService,
+    MixedResponse,
+    MixedLag,
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 27] = [
         Self::Connect,
         Self::GetFirstBatch,
         Self::GetWait,
@@ -58,6 +61,9 @@ impl Metric {
         Self::ExchangeRoundTrip,
         Self::ExchangeResponse,
         Self::ExchangeLag,
+        Self::MixedService,
+        Self::MixedResponse,
+        Self::MixedLag,
     ];
 
     /// The stable id under which it stands in reports.
@@ -87,6 +93,9 @@ impl Metric {
             Self::ExchangeRoundTrip => "exchange.rtt",
             Self::ExchangeResponse => "exchange.response",
             Self::ExchangeLag => "exchange.lag",
+            Self::MixedService => "mixed.service",
+            Self::MixedResponse => "mixed.response",
+            Self::MixedLag => "mixed.lag",
         }
     }
 
@@ -112,9 +121,15 @@ impl Metric {
             Self::PutWriteWait => "blocked while the transport took the batch",
             Self::PutCommit => "end of upload sent to the server's final answer",
             Self::PutResponse => "intended time of the batch to its acknowledgement",
-            Self::PutLag | Self::UnaryLag | Self::ConnectLag | Self::ExchangeLag => {
-                "intended time to when it was sent"
+            Self::PutLag
+            | Self::UnaryLag
+            | Self::ConnectLag
+            | Self::ExchangeLag
+            | Self::MixedLag => "intended time to when it was sent",
+            Self::MixedService => {
+                "operation begun to its end: all read, committed, back or answered"
             }
+            Self::MixedResponse => "intended time of the operation to that end",
             Self::UnaryService => "call sent to its answer",
             Self::UnaryResponse => "intended time of the call to its answer",
             Self::ExchangeRoundTrip => "batch sent to its echo decoded",

@@ -14,7 +14,7 @@ mod window;
 pub(crate) use error::{ErrorTally, Errors, Failure};
 pub(crate) use live::Live;
 pub(crate) use metric::Metric;
-pub(crate) use recorder::{Counts, Recorder, Recording, StreamCounts, Transfer};
+pub(crate) use recorder::{Counts, Operation, Recorder, Recording, StreamCounts, Transfer};
 pub(crate) use slices::{SLICES, Slice, Slices};
 pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES};
 pub(crate) use window::Window;

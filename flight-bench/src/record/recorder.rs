@@ -14,6 +14,8 @@ pub(crate) struct Recorder {
     window: Arc<Window>,
     live: Arc<Live>,
     recording: Recording,
+    /// The part of a mix that what is recorded next belongs to.
+    part: Option<usize>,
 }
 
 /// What was recorded: by one thread, or by several once merged.
@@ -25,6 +27,9 @@ pub(crate) struct Recording {
     pub(crate) streams: Vec<StreamCounts>,
     /// Of a window with an end.
     pub(crate) slices: Slices,
+    /// Of a mix: the same for each kind of operation, without streams. What is above is all of them
+    /// together, but for latencies: those are of connections and whole operations.
+    pub(crate) parts: Vec<Recording>,
 }
 
 /// Totals of what happened inside the window.
@@ -46,6 +51,17 @@ pub(crate) struct Transfer {
     pub(crate) logical_bytes: u64,
     /// Bytes of Flight messages: header, `app_metadata` and body; without gRPC's and HTTP/2's.
     pub(crate) encoded_bytes: u64,
+    /// Of a mix: whole operations.
+    pub(crate) operations: u64,
+}
+
+/// An operation of a mix that ended well.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operation {
+    /// In an open loop.
+    pub(crate) intended: Option<Instant>,
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
 }
 
 /// What one stream did.
@@ -81,6 +97,7 @@ impl Transfer {
         self.rows = self.rows.saturating_add(other.rows);
         self.logical_bytes = self.logical_bytes.saturating_add(other.logical_bytes);
         self.encoded_bytes = self.encoded_bytes.saturating_add(other.encoded_bytes);
+        self.operations = self.operations.saturating_add(other.operations);
     }
 }
 
@@ -107,8 +124,28 @@ impl Recorder {
             errors: ErrorTally::default(),
             streams: streams.into_iter().map(stream).collect(),
             slices: Slices::default(),
+            parts: Vec::new(),
         };
-        Self { window, live, recording }
+        Self { window, live, recording, part: None }
+    }
+
+    /// Makes room for the parts of a mix, given by their metrics.
+    pub(crate) fn with_parts(mut self, parts: impl IntoIterator<Item = Vec<Metric>>) -> Self {
+        let part = |metrics: Vec<Metric>| Recording {
+            latencies: Latencies::with_room_for(&metrics),
+            ..Recording::default()
+        };
+        self.recording.parts = parts.into_iter().map(part).collect();
+        self
+    }
+
+    /// What is recorded from now on belongs to this part of a mix, or to none.
+    pub(crate) fn turn_to(&mut self, part: Option<usize>) {
+        self.part = part;
+    }
+
+    fn part(&mut self) -> Option<&mut Recording> {
+        self.recording.parts.get_mut(self.part?)
     }
 
     /// Credits `amount` to the stream in this slot, if `at` lies in the window.
@@ -122,8 +159,15 @@ impl Recorder {
                 let gap = u64::try_from((at - last).as_nanos()).unwrap_or(u64::MAX);
                 stream.longest_gap_ns = stream.longest_gap_ns.max(gap);
             }
-            if let Some(slice) = self.window.slice(at, SLICES) {
+            let slice = self.window.slice(at, SLICES);
+            if let Some(slice) = slice {
                 self.recording.slices.moved(slice, amount);
+            }
+            if let Some(part) = self.part() {
+                part.counts.transfer.add(amount);
+                if let Some(slice) = slice {
+                    part.slices.moved(slice, amount);
+                }
             }
         }
         self.recording.streams[slot].last = Some(at);
@@ -132,7 +176,38 @@ impl Recorder {
     /// Records a latency that ended `at`.
     pub(crate) fn latency(&mut self, metric: Metric, took: Duration, at: Instant) {
         if metric.counts_outside_window() || self.window.contains(at) {
-            self.recording.latencies.record(metric, took);
+            // Connections are nobody's: the next operation uses them too.
+            let of_mix = self.part.filter(|_| !metric.counts_outside_window());
+            let part = of_mix.and_then(|part| self.recording.parts.get_mut(part));
+            let latencies = match part {
+                Some(part) => &mut part.latencies,
+                None => &mut self.recording.latencies,
+            };
+            latencies.record(metric, took);
+        }
+    }
+
+    /// Counts a whole operation of a mix, if it ended in the window.
+    pub(crate) fn operated(&mut self, operation: Operation) {
+        let Operation { intended, began, ended } = operation;
+        if !self.window.contains(ended) {
+            return;
+        }
+        let late = intended.map(|intended| began.saturating_duration_since(intended));
+        let count = |of: &mut Recording| {
+            of.counts.transfer.operations += 1;
+            of.latencies.record(Metric::MixedService, ended - began);
+            if let (Some(intended), Some(late)) = (intended, late) {
+                of.latencies.record(Metric::MixedResponse, ended - intended);
+                of.latencies.record(Metric::MixedLag, late);
+            }
+        };
+        count(&mut self.recording);
+        if let Some(part) = self.part() {
+            count(part);
+        }
+        if let Some((late, slice)) = late.zip(self.window.slice(ended, SLICES)) {
+            self.recording.slices.late(slice, late);
         }
     }
 
@@ -163,6 +238,9 @@ impl Recorder {
     }
 
     pub(crate) fn failed(&mut self, failure: Failure) {
+        if let Some(part) = self.part() {
+            part.errors.add(failure.clone());
+        }
         self.recording.errors.add(failure);
     }
 
@@ -182,6 +260,12 @@ impl Recording {
         self.slices.merge(&other.slices);
         self.streams.extend(other.streams);
         self.streams.sort_by_key(|stream| stream.id);
+        for (index, part) in other.parts.into_iter().enumerate() {
+            match self.parts.get_mut(index) {
+                Some(mine) => mine.merge(part),
+                None => self.parts.push(part),
+            }
+        }
     }
 }
 
@@ -189,7 +273,8 @@ impl Recording {
 mod tests {
     use super::*;
 
-    const BATCH: Transfer = Transfer { batches: 1, rows: 10, logical_bytes: 80, encoded_bytes: 99 };
+    const BATCH: Transfer =
+        Transfer { batches: 1, rows: 10, logical_bytes: 80, encoded_bytes: 99, operations: 0 };
 
     #[test]
     fn only_what_completes_in_the_window_is_credited() {
@@ -230,6 +315,42 @@ mod tests {
         let per_stream: Vec<_> = all.streams.iter().map(|s| (s.id, s.transfer.batches)).collect();
         assert_eq!(per_stream, [(0, 1), (1, 3), (2, 2)]);
         assert_eq!(all.latencies.count(Metric::GetWait), 6);
+    }
+
+    #[test]
+    fn a_mix_is_recorded_by_part_and_together() {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let window = Arc::new(Window::unset(origin));
+        window.set(at(100), Some(at(200)));
+        let metrics = [Metric::Connect, Metric::MixedService];
+        let parts = [Metric::GetStream, Metric::UnaryService];
+        let parts = parts.map(|metric| vec![Metric::MixedService, metric]);
+        let recorder = Recorder::new(window, Arc::default(), &metrics, [(0, 0)]);
+        let mut recorder = recorder.with_parts(parts);
+        // Of the second part two ended in the window; one came too late, and one failed.
+        for (part, ended) in [(0, 150), (1, 160), (1, 199), (1, 200), (0, 99)] {
+            recorder.turn_to(Some(part));
+            recorder.latency(Metric::Connect, Duration::from_millis(1), at(ended));
+            recorder.transferred(0, BATCH, at(ended));
+            recorder.latency(Metric::UnaryService, Duration::from_millis(1), at(ended));
+            recorder.operated(Operation { intended: None, began: at(50), ended: at(ended) });
+        }
+        recorder.turn_to(Some(1));
+        recorder.failed(Failure::new("NOT_FOUND", "no such dataset"));
+        let mut got = Recording::default();
+        got.merge(recorder.into_recording());
+        let counts = |of: &Recording| {
+            let Transfer { batches, operations, .. } = of.counts.transfer;
+            (batches, operations, of.latencies.count(Metric::MixedService), of.errors.total())
+        };
+        assert_eq!(counts(&got), (3, 3, 3, 1));
+        assert_eq!(got.parts.iter().map(counts).collect::<Vec<_>>(), [(1, 1, 1, 0), (2, 2, 2, 1)]);
+        assert_eq!(got.latencies.count(Metric::Connect), 5, "connections are all of them");
+        let calls = |of: &Recording| of.latencies.count(Metric::UnaryService);
+        assert_eq!((calls(&got), calls(&got.parts[0]), calls(&got.parts[1])), (0, 0, 2));
+        let late = got.parts[1].slices.iter().last().map(|slice| slice.batches);
+        assert_eq!((got.streams.len(), got.parts[0].streams.len(), late), (1, 0, Some(1)));
     }
 
     /// One stream that completes a batch at each of these milliseconds; the window is [100, 200).

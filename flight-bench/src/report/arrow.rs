@@ -50,12 +50,14 @@ fn body(out: &mut String, results: &Results, variant: &Variant) {
         // Refused before anything ran; a run that was kept may be told all the same.
         Workload::Unary | Workload::Tls => ("made", Metric::UnaryService),
         Workload::Exchange => ("exchanged", Metric::ExchangeRoundTrip),
+        Workload::Mixed => ("moved", Metric::MixedService),
     };
     let concurrent = match variant.workload {
         Workload::Get => "gets",
         Workload::Put => "puts",
         Workload::Unary | Workload::Tls => "calls",
         Workload::Exchange => "exchanges",
+        Workload::Mixed => "operations",
     };
     line(out, format_args!("Number of perf runs: {}", variant.repeats().measured));
     line(out, format_args!("Number of concurrent {concurrent}: {}", results.record.streams));

@@ -15,7 +15,7 @@ use crate::record::Metric;
 pub(crate) struct Cost {
     /// Seconds of processor time for each 10^9 logical bytes.
     pub(crate) cpu_s_per_gb: Option<f64>,
-    /// Nanoseconds of processor time for each batch or call.
+    /// Nanoseconds of processor time for each batch, call or operation.
     pub(crate) cpu_ns_per_batch: Option<f64>,
     /// Processors that were busy, on average.
     pub(crate) cores: Option<f64>,
@@ -76,7 +76,7 @@ fn cost<'a>(
     };
     let transfer = |side: &(&Measured, &Spent)| side.0.repeat.recording.counts.transfer;
     let bytes = sum(&|side| transfer(side).logical_bytes);
-    let batches = sum(&|side| transfer(side).batches);
+    let batches = sum(&|side| variant.workload.count(&transfer(side)));
     let cpu = sum(&|side| side.1.cpu_ns);
     let switches =
         sum(&|side| side.1.voluntary_switches.saturating_add(side.1.involuntary_switches));
@@ -99,7 +99,7 @@ pub(crate) fn bottleneck(results: &Results, variant: &Variant) -> Option<Verdict
         .iter()
         .filter(|measured| measured.complete && measured.repeat.resources.is_some())
         .collect();
-    watched.sort_by(|one, other| one.batches_per_s().total_cmp(&other.batches_per_s()));
+    watched.sort_by(|one, other| variant.count_per_s(one).total_cmp(&variant.count_per_s(other)));
     let middle = watched.get(watched.len() / 2)?;
     Some(Verdict::of(&facts(results, variant, middle)?))
 }
@@ -121,10 +121,17 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
         Workload::Unary => recording.latencies.summary(Metric::UnaryService),
         Workload::Tls => recording.latencies.summary(Metric::ConnectReady),
         Workload::Exchange => recording.latencies.summary(Metric::ExchangeRoundTrip),
+        Workload::Mixed => recording.latencies.summary(Metric::MixedService),
     };
     // Batches of DoGet are late by the server's doing.
-    let lag = [Metric::PutLag, Metric::UnaryLag, Metric::ConnectLag, Metric::ExchangeLag];
-    let lag = lag.into_iter().find_map(|metric| recording.latencies.summary(metric));
+    let lags = [
+        Metric::PutLag,
+        Metric::UnaryLag,
+        Metric::ConnectLag,
+        Metric::ExchangeLag,
+        Metric::MixedLag,
+    ];
+    let lag = lags.into_iter().find_map(|metric| recording.latencies.summary(metric));
     let moves_bytes = variant.workload.moves_batches();
     Some(Facts {
         throttled_periods: noise.throttling.map(|throttling| throttling.periods),
@@ -147,9 +154,9 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
             Workload::Put | Workload::Exchange => {
                 results.record.inflight.map(|batches| batches as f64)
             }
-            Workload::Unary | Workload::Tls => Some(1.0),
+            Workload::Unary | Workload::Tls | Workload::Mixed => Some(1.0),
         },
-        rate_per_s: Some(measured.batches_per_s()),
+        rate_per_s: Some(variant.count_per_s(measured)),
         round_trip_s: round_trip.map(|summary| summary.mean_ns / 1e9),
         bytes_per_s: moves_bytes.then(|| measured.megabytes_per_s() * 1e6),
         ..Facts::default()

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use super::LadderResults;
 use super::results::{Measured, Results, Variant};
 use super::summary::Statistic;
+use super::workload::OPERATIONS;
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 
@@ -143,6 +144,10 @@ fn repeat(out: &mut String, place: Place<'_>, variant: &Variant, measured: &Meas
         let rate = Some(measured.rate(amount));
         place.row(out, &format!("{workload}.{name}"), "value", rate, unit);
     }
+    if variant.part.is_some() {
+        let (name, unit, amount) = OPERATIONS;
+        place.row(out, &format!("mixed.{name}"), "value", Some(measured.rate(amount)), unit);
+    }
     latencies(out, place, &measured.repeat.recording.latencies);
 }
 
@@ -181,13 +186,15 @@ fn over_repeats(out: &mut String, place: Place<'_>, metric: &str, statistic: &St
 
 /// The variant that a figure is of: `get.bytes_per_s@tls-ec/plain` is of `get.tls-ec`.
 fn variant_of<'a>(results: &'a Results, id: &str) -> Option<&'a Variant> {
-    let Some((metric, at)) = id.split_once('@') else {
-        return results.variants.first();
-    };
+    let (metric, at) = id.split_once('@').map_or((id, None), |(metric, at)| (metric, Some(at)));
     let workload = metric.split('.').next()?;
-    let transport = at.split('/').next()?;
-    let variant = format!("{workload}.{transport}");
-    results.variants.iter().find(|one| one.id() == variant)
+    let at = at.and_then(|at| at.split('/').next());
+    let is = |one: &&Variant| match (one.part, at) {
+        (Some(part), Some(at)) => part.kind.name() == at,
+        (_, None) => one.workload.name() == workload,
+        (None, Some(at)) => one.workload.name() == workload && one.transport == at,
+    };
+    results.variants.iter().find(is)
 }
 
 /// The figure without its variant: `get.bytes_per_s/plain`.

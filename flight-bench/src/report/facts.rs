@@ -26,7 +26,7 @@ pub(crate) type Fact = (String, String);
 pub(super) fn title(results: &Results) -> String {
     let record = &results.record;
     let mut parts = vec![format!("flight-bench {}", record.command)];
-    parts.extend(record.call.clone());
+    parts.extend(record.call.clone().or(record.mix.clone()));
     parts.extend((!record.sources.is_empty()).then(|| record.sources.join(", ")));
     parts.join(" · ")
 }
@@ -49,6 +49,12 @@ pub(super) fn head(results: &Results) -> String {
 pub(super) fn notes(results: &Results, variant: &Variant) -> Vec<String> {
     let all = variant.merged();
     let moved = moved(variant.workload, &all.counts.transfer);
+    let moved = match variant.part {
+        Some(part) if part.kind.moves_batches() => {
+            format!("{} operations · {moved}", all.counts.transfer.operations)
+        }
+        _ => moved,
+    };
     let repeats = counted(variant.repeats().measured, "repeat");
     let seconds = variant.elapsed().as_secs_f64();
     let mut notes = vec![format!("{moved} in {seconds:.3} s of {repeats}")];
@@ -78,6 +84,10 @@ pub(super) fn moved(workload: Workload, transfer: &Transfer) -> String {
     match workload {
         Workload::Unary => format!("{count} calls · {} bytes of answers", transfer.encoded_bytes),
         Workload::Tls => format!("{count} connections"),
+        Workload::Mixed => format!(
+            "{} operations · {} rows · {} bytes of batches",
+            transfer.operations, transfer.rows, transfer.logical_bytes
+        ),
         Workload::Get | Workload::Put | Workload::Exchange => {
             format!("{count} batches · {} rows · {} bytes", transfer.rows, transfer.logical_bytes)
         }
@@ -115,7 +125,7 @@ pub(super) fn environment(results: &Results) -> Vec<Fact> {
     if let Some(server) = &results.server {
         facts.push(fact("server", &name_of(server).unwrap_or_else(|| server.kind.to_string())));
     }
-    for variant in &results.variants {
+    for variant in results.variants.iter().filter(|variant| variant.part.is_none()) {
         facts.push((format!("server of {}", variant.id()), variant.url.clone()));
         facts
             .extend(variant.tls.iter().flat_map(|tls| flat(&format!("{} tls", variant.id()), tls)));

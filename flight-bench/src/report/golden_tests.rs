@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::results::tests::{results, single, six_rows};
+use super::results::tests::{mix, results, single, six_rows};
 use super::{Format, Reason, Results, Workload, arrow, csv, html, markdown, render};
 use crate::record::{Latencies, Metric};
 
@@ -37,6 +37,11 @@ fn quick_is_told_as_before() {
 }
 
 #[test]
+fn a_mix_is_told_as_before() {
+    check("mixed", mix());
+}
+
+#[test]
 fn a_run_that_broke_off_is_told_as_before() {
     let mut broken = single(Workload::Get);
     broken.outcome.complete = false;
@@ -61,7 +66,9 @@ fn a_run_that_reached_nothing_is_told_as_before() {
 }
 
 fn check(name: &str, results: Results) {
-    let results = &with_own_latencies(results);
+    // A mix is made with those of its kinds.
+    let is_mix = results.record.command == "mixed";
+    let results = &if is_mix { results } else { with_own_latencies(results) };
     let text = render(results, Format::Text, Reason::InReport);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());

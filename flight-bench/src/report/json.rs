@@ -15,6 +15,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::cost::{Costs, bottleneck};
 use super::results::{Measured, Results, Variant};
+use super::workload::Workload;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, Slice, StreamCounts};
 
@@ -74,6 +75,7 @@ fn variant(results: &Results, variant: &Variant) -> Value {
             Acks::PerBatch => "batch",
             Acks::Final => "final",
         }),
+        "part": variant.part,
         "latency": latencies(&variant.latencies()),
         "cost": Costs::of(variant),
         "bottleneck": bottleneck(results, variant),
@@ -96,6 +98,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
             "rows": counts.transfer.rows,
             "logical_bytes": counts.transfer.logical_bytes,
             "encoded_bytes": counts.transfer.encoded_bytes,
+            "operations": is_of_mix(variant).then_some(counts.transfer.operations),
             "wire_bytes": null,
             "reopens": counts.reopens,
             "reconnects": counts.reconnects,
@@ -106,6 +109,10 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
         "timeline": repeat.timeline,
         "slices": repeat.recording.slices.iter().map(slice).collect::<Vec<_>>(),
     })
+}
+
+fn is_of_mix(variant: &Variant) -> bool {
+    variant.workload == Workload::Mixed || variant.part.is_some()
 }
 
 fn stream(stream: &StreamCounts) -> Value {
@@ -181,8 +188,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::record::Failure;
-    use crate::report::Workload;
-    use crate::report::results::tests::{results, single, six_rows};
+    use crate::report::results::tests::{mix, results, single, six_rows};
     use crate::report::schema_check;
 
     #[test]
@@ -190,6 +196,7 @@ mod tests {
         check(&single(Workload::Get));
         check(&single(Workload::Put));
         check(&six_rows());
+        check(&mix());
         let mut gated = single(Workload::Get);
         let thresholds = ["get.bytes_per_s < 1GB/s", "put.ack.p99 > 5ms"];
         let thresholds = thresholds.map(|expr| expr.parse().expect("an expression"));

@@ -50,7 +50,7 @@ pub(crate) use read_ladder::read_ladder;
 #[cfg(test)]
 pub(crate) use results::tests;
 pub(crate) use results::{
-    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
+    Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
 pub(crate) use warning::Warning;
 pub(crate) use warnings::findings;

@@ -83,6 +83,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         Workload::Unary => (Metric::UnaryService, "call"),
         Workload::Tls => (Metric::ConnectReady, "ready"),
         Workload::Exchange => (Metric::ExchangeRoundTrip, "rtt"),
+        Workload::Mixed => (Metric::MixedService, "operation"),
     };
     let latencies = variant.latencies();
     let quantile = |summary: Option<&LatencySummary>, name: &str| {

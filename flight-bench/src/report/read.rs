@@ -18,7 +18,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::json::SCHEMA;
 use super::results::{
-    Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
+    Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
 use super::warning::{Warning, WarningPart};
 use super::workload::Workload;
@@ -99,6 +99,8 @@ struct VariantPart {
     url: String,
     tls: Option<TlsSide>,
     acks: Option<String>,
+    #[serde(default)]
+    part: Option<Part>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +143,8 @@ struct CountsPart {
     rows: u64,
     logical_bytes: u64,
     encoded_bytes: u64,
+    #[serde(default)]
+    operations: Option<u64>,
     reopens: u64,
     reconnects: u64,
 }
@@ -212,6 +216,7 @@ impl VariantPart {
             url: self.url,
             tls: self.tls,
             acks,
+            part: self.part,
             measured: Vec::new(),
         };
         Ok((self.id, variant))
@@ -241,6 +246,7 @@ impl RepeatPart {
                 rows: self.counts.rows,
                 logical_bytes: self.counts.logical_bytes,
                 encoded_bytes: self.counts.encoded_bytes,
+                operations: self.counts.operations.unwrap_or_default(),
             },
             reopens: self.counts.reopens,
             reconnects: self.counts.reconnects,
@@ -249,7 +255,7 @@ impl RepeatPart {
         let slices = Slices::of(self.slices.into_iter().map(SlicePart::into_slice));
         let slices = slices.unwrap_or_default();
         let repeat = Repeat {
-            recording: Recording { counts, latencies, errors, streams, slices },
+            recording: Recording { counts, latencies, errors, streams, slices, parts: Vec::new() },
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
             resources: self.resources,
@@ -295,13 +301,14 @@ fn histogram(text: &str) -> anyhow::Result<Histogram<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::results::tests::{results, single, six_rows};
+    use crate::report::results::tests::{mix, results, single, six_rows};
 
     #[test]
     fn a_run_that_is_read_back_is_written_as_it_was() {
         check(&single(Workload::Get));
         check(&single(Workload::Put));
         check(&six_rows());
+        check(&mix());
         let mut failed = results(&[]);
         failed.outcome.exit = Exit::Unreachable;
         failed.outcome.complete = false;

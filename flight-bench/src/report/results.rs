@@ -14,6 +14,7 @@ use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::TlsSide;
 use crate::threshold::ThresholdRecord;
+use crate::workload::Kind;
 
 /// Everything that reports are made of.
 pub(crate) struct Results {
@@ -57,7 +58,10 @@ pub(crate) struct RunRecord {
     /// What `unary` calls, as the Flight specification writes it.
     #[serde(default)]
     pub(crate) call: Option<String>,
-    /// Batches or calls a second of an open loop.
+    /// Kinds of operations of `mixed`, with their weights.
+    #[serde(default)]
+    pub(crate) mix: Option<String>,
+    /// Batches, calls or operations a second of an open loop.
     #[serde(default)]
     pub(crate) rate: Option<f64>,
     /// The rate as a share of what a closed loop reached, where that was asked for.
@@ -115,7 +119,16 @@ pub(crate) struct Variant {
     pub(crate) tls: Option<TlsSide>,
     /// How the server acknowledges uploads.
     pub(crate) acks: Option<Acks>,
+    /// Of a kind of operation of a mix; it follows the variant of all of them together.
+    pub(crate) part: Option<Part>,
     pub(crate) measured: Vec<Measured>,
+}
+
+/// What a variant is of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) kind: Kind,
+    pub(crate) weight: u64,
 }
 
 /// One repeat of one variant.
@@ -173,9 +186,20 @@ impl From<Extent> for ExtentRecord {
 }
 
 impl Variant {
-    /// `get.plain`.
+    /// `get.plain`; of a part of a mix, by its kind: `info.plain`.
     pub(crate) fn id(&self) -> String {
-        format!("{}.{}", self.workload.name(), self.transport)
+        let name = self.part.map_or(self.workload.name(), |part| part.kind.name());
+        format!("{name}.{}", self.transport)
+    }
+
+    /// What is called, as the Flight specification writes it, where there is such a name.
+    pub(crate) fn call(&self) -> &'static str {
+        self.part.map_or(self.workload.call(), |part| part.kind.call())
+    }
+
+    /// Batches, calls or operations a second of a repeat.
+    pub(crate) fn count_per_s(&self, measured: &Measured) -> f64 {
+        measured.rate(|amount| self.workload.count(amount))
     }
 
     /// A rate of each complete repeat, in the order of rounds.
@@ -249,11 +273,6 @@ impl Measured {
         self.repeat.recording.counts.transfer.batches > 0
     }
 
-    /// Batches or calls a second.
-    pub(crate) fn batches_per_s(&self) -> f64 {
-        self.rate(|amount| amount.batches)
-    }
-
     pub(crate) fn megabytes_per_s(&self) -> f64 {
         self.rate(|amount| amount.logical_bytes) / 1e6
     }
@@ -269,7 +288,8 @@ impl Measured {
 impl Results {
     pub(crate) fn errors(&self) -> ErrorTally {
         let mut all = ErrorTally::default();
-        for variant in &self.variants {
+        // Those of parts are among those of their mix.
+        for variant in self.variants.iter().filter(|variant| variant.part.is_none()) {
             all.merge(&variant.errors());
         }
         all

@@ -57,6 +57,47 @@ pub(crate) fn six_rows() -> Results {
     results
 }
 
+/// 1000 operations of a mix, of which two kinds are calls; the last of them is missing in a window.
+pub(crate) fn mix() -> Results {
+    let kinds = [
+        (Kind::Get, 70, 700, 7000),
+        (Kind::Put, 20, 190, 6080),
+        (Kind::Info, 10, 110, 110),
+        (Kind::List, 1, 0, 0),
+    ];
+    let batches = kinds.iter().map(|(.., batches)| batches).sum();
+    let mut rows = vec![(Workload::Mixed, "plain", batches)];
+    rows.extend(kinds.map(|(kind, .., batches)| (Workload::of(kind), "plain", batches)));
+    let mut results = results(&rows);
+    results.record.mix = Some("get=70,put=20,info=10,list=1".to_owned());
+    let operations = kinds.iter().map(|(_, _, operations, _)| operations).sum();
+    let all = std::iter::once((None, operations));
+    let of_kinds = kinds.iter().map(|(kind, weight, operations, _)| {
+        (Some(Part { kind: *kind, weight: *weight }), *operations)
+    });
+    for (variant, (part, operations)) in results.variants.iter_mut().zip(all.chain(of_kinds)) {
+        variant.part = part;
+        let own = |metric: &&Metric| metric.of() == variant.workload.name();
+        let shared = [if part.is_some() { Metric::MixedService } else { Metric::Connect }];
+        let metrics: Vec<Metric> = Metric::ALL.iter().filter(own).chain(&shared).copied().collect();
+        let closed =
+            |metric: &Metric| !metric.id().ends_with(".lag") && !metric.id().ends_with("response");
+        let metrics: Vec<Metric> = metrics.into_iter().filter(closed).collect();
+        for measured in &mut variant.measured {
+            let recording = &mut measured.repeat.recording;
+            recording.counts.transfer.operations = operations;
+            recording.latencies = latencies(if operations > 0 { &metrics } else { &[] });
+            if part.is_some() {
+                recording.streams.clear();
+            }
+            if variant.workload == Workload::Unary {
+                recording.counts.transfer.logical_bytes = 0;
+            }
+        }
+    }
+    results
+}
+
 pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
     let extent =
         Extent::Window { warmup: Duration::from_millis(300), duration: Duration::from_secs(1) };
@@ -83,6 +124,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             upload_bytes: None,
             verify: "count".into(),
             call: None,
+            mix: None,
             rate: None,
             rate_share: None,
             arrival: None,
@@ -124,23 +166,29 @@ fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Vari
         url: "grpc://127.0.0.1:40213".to_owned(),
         tls,
         acks: (workload == Workload::Put).then_some(Acks::PerBatch),
+        part: None,
         measured: (0..5).map(|round| measured(round, batches)).collect(),
     }
 }
 
-fn measured(round: usize, batches: u64) -> Measured {
-    let metrics = Metric::ALL;
-    let mut latencies = Latencies::with_room_for(&metrics);
+/// A thousand events of each.
+fn latencies(metrics: &[Metric]) -> Latencies {
+    let mut latencies = Latencies::with_room_for(metrics);
     for metric in metrics {
         for micros in 1..=1000 {
-            latencies.record(metric, Duration::from_micros(micros));
+            latencies.record(*metric, Duration::from_micros(micros));
         }
     }
+    latencies
+}
+
+fn measured(round: usize, batches: u64) -> Measured {
     let transfer = Transfer {
         batches,
         rows: batches * 4096,
         logical_bytes: batches * 131_072,
         encoded_bytes: batches * 131_400,
+        operations: 0,
     };
     let stream = StreamCounts {
         id: 0,
@@ -153,7 +201,7 @@ fn measured(round: usize, batches: u64) -> Measured {
     };
     let recording = Recording {
         counts: Counts { transfer, reopens: 0, reconnects: 0 },
-        latencies,
+        latencies: latencies(&Metric::ALL),
         errors: ErrorTally::default(),
         streams: vec![stream],
         slices: Slices::of((0..SLICES as u64).map(|_| Slice {
@@ -163,6 +211,7 @@ fn measured(round: usize, batches: u64) -> Measured {
             sent: 0,
         }))
         .expect("as many as there are"),
+        parts: Vec::new(),
     };
     let repeat = Repeat {
         recording,

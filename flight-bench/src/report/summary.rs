@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use flight_stats::{self as stats, Confidence};
 use serde::Serialize;
 
-use super::results::{Results, Variant};
+use super::results::{Part, Results, Variant};
+use super::workload::{OPERATIONS, Rate, Workload};
 use crate::record::Transfer;
 
 /// A figure over repeats; every number is finite or absent.
@@ -54,23 +55,44 @@ impl Results {
     /// and `get.bytes_per_s@tls-ec/plain`.
     pub(crate) fn summary(&self) -> BTreeMap<String, Statistic> {
         let mut summary = BTreeMap::new();
-        let quick = self.record.command == "quick";
+        let of = |variant: &Variant, (_, unit, amount): &Rate| {
+            let values = variant.rates(amount);
+            Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95))
+        };
         for variant in &self.variants {
-            let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-            for (name, unit, amount) in variant.workload.rates() {
-                let values = variant.rates(amount);
-                let id = format!("{}.{name}{at}", variant.workload.name());
-                summary.insert(
-                    id,
-                    Statistic::of(&values, unit, stats::geometric_mean(&values, Confidence::P95)),
-                );
+            for rate in variant.workload.rates() {
+                summary.insert(self.figure_id(variant, rate.0), of(variant, rate));
+            }
+            if let Some(part) = variant.part {
+                let id = format!("mixed.{}@{}", OPERATIONS.0, part.kind.name());
+                summary.insert(id, of(variant, &OPERATIONS));
             }
             if let Some((base, ratio)) = self.ratio_to_plain(variant) {
-                let id = format!("{}.bytes_per_s{at}/{}", variant.workload.name(), base.transport);
-                summary.insert(id, ratio);
+                let id = self.figure_id(variant, "bytes_per_s");
+                summary.insert(format!("{id}/{}", base.transport), ratio);
             }
         }
         summary
+    }
+
+    /// The stable id of a rate: `get.bytes_per_s`, in quick `get.bytes_per_s@tls-ec`.
+    pub(crate) fn figure_id(&self, variant: &Variant, rate: &str) -> String {
+        let at = self.at(variant).map_or_else(String::new, |at| format!("@{at}"));
+        format!("{}.{rate}{at}", variant.workload.name())
+    }
+
+    /// What tells a variant from others of its workload: in quick its transport, in a mix the kind of
+    /// call.
+    pub(crate) fn at<'a>(&self, variant: &'a Variant) -> Option<&'a str> {
+        match variant.part {
+            Some(part) => (variant.workload == Workload::Unary).then(|| part.kind.name()),
+            None => (self.record.command == "quick").then_some(&*variant.transport),
+        }
+    }
+
+    /// The parts of a mix, in their order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Variant, Part)> {
+        self.variants.iter().filter_map(|variant| Some((variant, variant.part?)))
     }
 
     /// The throughput of `variant` as a share of the same workload in plaintext, round by round.

@@ -7,7 +7,7 @@ use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::ladder::{cpu_per_gb, ratio_cell};
 use super::results::{Results, Variant};
 use super::summary::Statistic;
-use super::workload::Workload;
+use super::workload::{OPERATIONS, Workload};
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 use flight_stats::median;
@@ -21,6 +21,9 @@ pub(crate) struct Table {
 
 /// How fast each variant is; of quick, beside plaintext.
 pub(super) fn headline(results: &Results) -> Table {
+    if results.variants.first().is_some_and(|one| one.workload == Workload::Mixed) {
+        return mix(results);
+    }
     let unit = match results.variants.first().map(|one| one.workload) {
         Some(Workload::Unary) => Some("calls/s"),
         Some(Workload::Tls) => Some("connections/s"),
@@ -47,8 +50,7 @@ pub(super) fn headline(results: &Results) -> Table {
 
 fn figures(results: &Results, variant: &Variant, quick: bool) -> Vec<String> {
     let summary = results.summary();
-    let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-    let of = |name: &str| summary.get(&format!("{}.{name}{at}", variant.workload.name()));
+    let of = |name: &str| summary.get(&results.figure_id(variant, name));
     let value = |name: &str, shown: fn(f64) -> String| {
         or_dash(of(name).and_then(|one| one.est.or(one.median)).map(shown))
     };
@@ -58,7 +60,7 @@ fn figures(results: &Results, variant: &Variant, quick: bool) -> Vec<String> {
     };
     let name = match variant.workload {
         Workload::Unary => results.record.call.clone().unwrap_or_default(),
-        _ => variant.workload.call().to_owned(),
+        _ => variant.call().to_owned(),
     };
     let mut cells = vec![format!("{name} {}", variant.label)];
     match variant.workload {
@@ -67,7 +69,7 @@ fn figures(results: &Results, variant: &Variant, quick: bool) -> Vec<String> {
         }
         Workload::Tls => cells
             .extend([value("connections_per_s", amount), interval("connections_per_s", amount)]),
-        Workload::Get | Workload::Put | Workload::Exchange => cells.extend([
+        Workload::Get | Workload::Put | Workload::Exchange | Workload::Mixed => cells.extend([
             value("bytes_per_s", megabytes),
             interval("bytes_per_s", megabytes),
             value("batches_per_s", amount),
@@ -81,6 +83,56 @@ fn figures(results: &Results, variant: &Variant, quick: bool) -> Vec<String> {
     }
     cells
 }
+
+/// What each kind of a mix did, and all together: its share of the operations that ended beside that
+/// asked for, how fast it was, how long its operations took, and how many failed.
+pub(super) fn mix(results: &Results) -> Table {
+    let summary = results.summary();
+    let heads = ["asked", "done", "operations/s", "MB/s", "p50", "p99", "n", "failed"];
+    let mut columns = vec![Column::Text("")];
+    columns.extend(heads.map(Column::Number));
+    let done = |variant: &Variant| variant.merged().counts.transfer.operations;
+    let asked: u64 = results.parts().map(|(_, part)| part.weight).sum();
+    let of_all: u64 = results.parts().map(|(variant, _)| done(variant)).sum();
+    let percent = |share: u64, all: u64| {
+        or_dash((all > 0).then(|| format!("{:.1} %", share as f64 / all as f64 * 100.0)))
+    };
+    let row = |variant: &Variant| {
+        let value = |id: &str, shown: fn(f64) -> String| {
+            or_dash(summary.get(id).and_then(|one| one.est.or(one.median)).map(shown))
+        };
+        let kind = variant.part.map(|part| format!("@{}", part.kind.name())).unwrap_or_default();
+        let bytes = results.figure_id(variant, "bytes_per_s");
+        let bytes =
+            if variant.workload.moves_batches() { value(&bytes, megabytes) } else { or_dash(None) };
+        let service = variant.latencies().summary(Metric::MixedService);
+        let time = |percentile: usize| {
+            let nanos_of = service.as_ref().and_then(|one| one.percentiles_ns[percentile]);
+            or_dash(nanos_of.map(|value| nanos(value as f64)))
+        };
+        vec![
+            variant.part.map_or("all", |part| part.kind.call()).to_owned(),
+            or_dash(variant.part.map(|part| percent(part.weight, asked))),
+            or_dash(variant.part.map(|_| percent(done(variant), of_all))),
+            value(&format!("mixed.{}{kind}", OPERATIONS.0), amount),
+            bytes,
+            time(P50),
+            time(P99),
+            count(done(variant)),
+            count(variant.errors().total()),
+        ]
+    };
+    let rows = results.variants.iter().map(row).collect();
+    Table { title: "Operations".to_owned(), columns, rows }
+}
+
+/// What the table of a mix says, in short.
+pub(super) const MIX_DEFINITION: &str = "asked, done: share of operations by weight, and of those that ended in the window. p50, p99: \
+     of mixed.service. MB/s: 10^6 bytes of Arrow arrays, uncompressed, by wall time.";
+
+/// Indices of [`PERCENTILES`].
+const P50: usize = 0;
+const P99: usize = 3;
 
 /// `0.61× [0.58, 0.64]`.
 fn share(ratio: &Statistic) -> Option<String> {
@@ -107,7 +159,7 @@ pub(super) fn latency(variant: &Variant) -> Table {
         Some(cells)
     };
     let rows = Metric::ALL.into_iter().filter_map(row).collect();
-    let title = format!("Latencies of {} {}", variant.workload.call(), variant.label);
+    let title = format!("Latencies of {} {}", variant.call(), variant.label);
     Table { title, columns, rows }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table};
+use flight_chart::Column;
 
 use super::cost::{bottleneck, sides};
 use super::ending::{Reason, ending};
@@ -11,7 +12,8 @@ use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::lines::{counted, line, parts, wrapped};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Variant};
 use super::summary::Statistic;
-use super::workload::Workload;
+use super::tables;
+use super::workload::{OPERATIONS, Workload};
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use flight_stats::median;
@@ -36,6 +38,7 @@ fn head(out: &mut String, results: &Results) {
         &[
             format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
             record.command.clone().into_owned(),
+            record.mix.clone().unwrap_or_default(),
             record.sources.join(", "),
             counted(record.streams, "stream"),
             counted(record.connections, "connection"),
@@ -43,7 +46,8 @@ fn head(out: &mut String, results: &Results) {
             model(record),
         ],
     );
-    for variant in &results.variants {
+    // Parts of a mix share its server.
+    for variant in results.variants.iter().filter(|variant| variant.part.is_none()) {
         let transport = format!("transport {}", record.transport);
         parts(out, &[server(results, variant), variant.label.clone(), transport]);
         tls(out, variant);
@@ -90,12 +94,12 @@ pub(super) fn tls(out: &mut String, variant: &Variant) {
 
 fn figures(out: &mut String, results: &Results, variant: &Variant) {
     let summary = results.summary();
-    let call = variant.workload.name();
-    let of = |name: &str| summary.get(&format!("{call}.{name}"));
+    let of = |name: &str| summary.get(&results.figure_id(variant, name));
     line(out, "");
     let spread = match variant.workload {
         Workload::Unary => of("calls_per_s").map(|rate| spread(rate, amount)),
         Workload::Tls => of("connections_per_s").map(|rate| spread(rate, amount)),
+        Workload::Mixed => of(OPERATIONS.0).map(|rate| spread(rate, amount)),
         _ => of("bytes_per_s").map(|rate| spread(rate, megabytes)),
     };
     let spread = spread.unwrap_or_default();
@@ -108,15 +112,20 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
         &match variant.workload {
             Workload::Get | Workload::Put | Workload::Exchange => format!(
                 "{}  {} MB/s{spread}   {} batches/s   {} rows/s",
-                variant.workload.call(),
+                variant.call(),
                 throughput.map_or_else(|| "–".to_owned(), megabytes),
                 rate("batches_per_s"),
                 rate("rows_per_s"),
             ),
             Workload::Unary => format!(
                 "{}  {} calls/s{spread}",
-                results.record.call.as_deref().unwrap_or_default(),
+                results.record.call.as_deref().unwrap_or(variant.call()),
                 rate("calls_per_s"),
+            ),
+            Workload::Mixed => format!(
+                "Mix  {} operations/s{spread}   {} MB/s",
+                rate(OPERATIONS.0),
+                throughput.map_or_else(|| "–".to_owned(), megabytes),
             ),
             Workload::Tls => {
                 let kind = match results.record.resume.as_deref() {
@@ -128,6 +137,9 @@ fn figures(out: &mut String, results: &Results, variant: &Variant) {
         },
     );
     line(out, "");
+    if variant.workload == Workload::Mixed {
+        mix(out, results);
+    }
     let table = latency_table(variant);
     if !table.is_empty() {
         line(out, &table);
@@ -180,10 +192,31 @@ fn latency_table(variant: &Variant) -> String {
     table.trim_fmt()
 }
 
+/// What each kind of a mix did.
+fn mix(out: &mut String, results: &Results) {
+    let cells = tables::mix(results);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(cells.columns.iter().map(|column| match column {
+        Column::Text(head) | Column::Number(head) => *head,
+    }));
+    table.add_rows(cells.rows);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    line(out, &table.trim_fmt());
+    line(out, "");
+    wrapped(out, "", "", tables::MIX_DEFINITION);
+    line(out, "");
+}
+
 /// From where to where each metric of the table runs.
 fn legend(out: &mut String, variant: &Variant) {
     let latencies = variant.latencies();
-    for metric in Metric::ALL.into_iter().filter(|metric| latencies.count(*metric) > 0) {
+    // Those of all kinds of a mix are told above its parts.
+    let told = |metric: &Metric| variant.part.is_none() || metric.of() != Workload::Mixed.name();
+    let recorded = |metric: &Metric| latencies.count(*metric) > 0 && told(metric);
+    for metric in Metric::ALL.into_iter().filter(recorded) {
         line(out, &format!("{:<15} {}", metric.id(), metric.meaning()));
     }
 }
@@ -204,7 +237,13 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
         line(out, &format!("          {missing}"));
     }
     if transfer.batches == 0 && results.outcome.error.is_none() {
-        line(out, "          no batch was moved: the source is empty");
+        line(
+            out,
+            match variant.part {
+                Some(_) => "          no such operation ended in a window; give more --duration",
+                None => "          no batch was moved: the source is empty",
+            },
+        );
     }
     if results.record.extent.window_ns.is_some()
         && let Some(first) = first_batches(variant)
@@ -217,10 +256,15 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
         line(out, &format!("opened    {reopens} {what} again, {reconnects} connections again"));
     }
     if variant.acks == Some(Acks::Final) {
+        // A mix has windows, into which an upload falls whole or not at all.
+        let time = match variant.part {
+            Some(_) => "",
+            None => ",\n          and the time for that answer is part of each repeat",
+        };
+        let credited = "they are credited when it answers";
         line(
             out,
-            "acks      the server acknowledges whole uploads alone: they are credited when it \
-             answers,\n          and the time for that answer is part of each repeat",
+            &format!("acks      the server acknowledges whole uploads alone: {credited}{time}"),
         );
     }
     if let Some(tail) = longest_tail(variant) {
@@ -275,6 +319,7 @@ fn first_batches(variant: &Variant) -> Option<String> {
         Workload::Put => "acknowledgement",
         Workload::Exchange => "echo",
         Workload::Unary | Workload::Tls => "answer",
+        Workload::Mixed => "batch or answer",
     };
     Some(format!(
         "median {}, max {} from a stream's first call to its first {what}",

@@ -1,6 +1,7 @@
 //! What is measured, what is counted of it, and what that is called.
 
 use crate::record::Transfer;
+use crate::workload::Kind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Workload {
@@ -9,11 +10,13 @@ pub(crate) enum Workload {
     Unary,
     Tls,
     Exchange,
+    /// All operations of a mix together.
+    Mixed,
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Get, Self::Put, Self::Unary, Self::Tls, Self::Exchange, Self::Mixed];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -22,6 +25,17 @@ impl Workload {
             Self::Unary => "unary",
             Self::Tls => "tls",
             Self::Exchange => "exchange",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// That of an operation of a mix by itself.
+    pub(crate) fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Get => Self::Get,
+            Kind::Put => Self::Put,
+            Kind::Exchange => Self::Exchange,
+            Kind::Info | Kind::Schema | Kind::List => Self::Unary,
         }
     }
 
@@ -37,12 +51,21 @@ impl Workload {
             Self::Unary => "Calls",
             Self::Tls => "Connections",
             Self::Exchange => "DoExchange",
+            Self::Mixed => "Mix",
         }
     }
 
     /// Whether what is moved is batches, and so has bytes.
     pub(crate) fn moves_batches(self) -> bool {
-        matches!(self, Self::Get | Self::Put | Self::Exchange)
+        matches!(self, Self::Get | Self::Put | Self::Exchange | Self::Mixed)
+    }
+
+    /// How many of what is counted were done.
+    pub(crate) fn count(self, amount: &Transfer) -> u64 {
+        match self {
+            Self::Mixed => amount.operations,
+            _ => amount.batches,
+        }
     }
 
     /// One of what is counted.
@@ -51,6 +74,7 @@ impl Workload {
             Self::Get | Self::Put | Self::Exchange => "batch",
             Self::Unary => "call",
             Self::Tls => "connection",
+            Self::Mixed => "operation",
         }
     }
 
@@ -60,12 +84,18 @@ impl Workload {
             Self::Get | Self::Put | Self::Exchange => &RATES,
             Self::Unary => &CALL_RATES,
             Self::Tls => &CONNECTION_RATES,
+            Self::Mixed => &MIXED_RATES,
         }
     }
 }
 
 /// A rate: its name, its unit, and what is counted.
 pub(crate) type Rate = (&'static str, &'static str, fn(&Transfer) -> u64);
+
+/// Whole operations of a mix, or of one of its kinds.
+pub(crate) const OPERATIONS: Rate = ("operations_per_s", "1/s", |amount| amount.operations);
+
+const MIXED_RATES: [Rate; 2] = [OPERATIONS, ("bytes_per_s", "B/s", |amount| amount.logical_bytes)];
 
 const CONNECTION_RATES: [Rate; 1] = [("connections_per_s", "1/s", |amount| amount.batches)];
 

@@ -3,6 +3,7 @@
 //! Whatever goes wrong, what was measured until then is in the results, and what was started or
 //! uploaded is stopped or deleted.
 
+mod mixed;
 mod record;
 mod rows;
 mod stage;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use crate::config::{Config, Load, Pace, Rate};
 use crate::exit::{Exit, Stop};
-use crate::load::{self, Interrupt, Job};
+use crate::load::{self, Interrupt, Job, JobWork, Repeat};
 use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
 use crate::report::{Measured, Outcome, Results, Variant, Workload};
@@ -75,14 +76,18 @@ async fn open_loop(
     Ok(())
 }
 
-/// Batches or calls a second that a job reaches without a pace.
+/// Batches, calls or operations a second that a job reaches without a pace.
 async fn closed_rate(job: &Arc<Job>, interrupt: &Interrupt) -> Result<f64, Stop> {
     let live: Vec<Arc<Live>> = (0..job.load.threads).map(|_| Arc::default()).collect();
     let (repeat, ended) = load::repeat(job, &live, interrupt).await;
     ended?;
-    let batches = repeat.recording.counts.transfer.batches as f64;
-    let rate = batches / repeat.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-    if batches == 0.0 {
+    let done = repeat.recording.counts.transfer;
+    let done = match &job.work {
+        JobWork::Mixed(_) => done.operations as f64,
+        _ => done.batches as f64,
+    };
+    let rate = done / repeat.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    if done == 0.0 {
         let why = repeat.recording.errors.sentence();
         return Err(Stop::failed(anyhow::anyhow!("a closed loop moved nothing: {why}")));
     }
@@ -104,11 +109,18 @@ async fn rounds(
     progress.expect(load.repeats * jobs.len());
     for round in 0..load.repeats {
         for (order, index) in order_of(round, jobs.len()).into_iter().enumerate() {
-            let (job, variant) = (&jobs[index], &mut variants[index]);
+            let job = &jobs[index];
+            // A mix is one job; the variants of its parts follow its own.
+            let [variant, parts @ ..] = &mut variants[index..] else { continue };
             let live: Vec<Arc<Live>> = (0..load.threads).map(|_| Arc::default()).collect();
-            let row = row_of(variant);
+            let row = row_of(variant, parts);
             let measuring = load::repeat(job, &live, interrupt);
-            let (repeat, ended) = progress.watch(&row, &live, measuring).await;
+            let (mut repeat, ended) = progress.watch(&row, &live, measuring).await;
+            let of_parts = std::mem::take(&mut repeat.recording.parts);
+            for (variant, recording) in parts.iter_mut().zip(of_parts) {
+                let repeat = Repeat::of(recording, repeat.elapsed, None);
+                variant.measured.push(Measured::new(round, order, repeat, ended.is_ok()));
+            }
             let measured = Measured::new(round, order, repeat, ended.is_ok());
             let rate = measured.moved().then(|| match row.counted {
                 Counted::Bytes => measured.rate(|amount| amount.logical_bytes),
@@ -122,12 +134,13 @@ async fn rounds(
     Ok(())
 }
 
-/// A variant as the progress display shows it.
-fn row_of(variant: &Variant) -> Row {
-    let counted = match variant.workload {
-        Workload::Get | Workload::Put | Workload::Exchange => Counted::Bytes,
-        Workload::Unary | Workload::Tls => Counted::Calls,
+/// A variant as the progress display shows it, with those of the parts that it has.
+fn row_of(variant: &Variant, parts: &[Variant]) -> Row {
+    let moves_batches = match variant.workload {
+        Workload::Mixed => parts.iter().any(|part| part.workload.moves_batches()),
+        workload => workload.moves_batches(),
     };
+    let counted = if moves_batches { Counted::Bytes } else { Counted::Calls };
     Row { name: variant.id(), counted }
 }
 

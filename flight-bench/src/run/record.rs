@@ -5,9 +5,10 @@ use std::time::SystemTime;
 use time::OffsetDateTime;
 
 use crate::cli::{Source, Verify};
-use crate::config::{Arrival, Config, KeyKind, PutData, Rate, Resume, Target, Work};
+use crate::config::{Arrival, Config, KeyKind, MixedWork, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
+use crate::workload::Kind;
 
 /// Empty results for `config`.
 pub(super) fn of(config: &Config) -> Results {
@@ -81,6 +82,7 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
                 (record.pool, record.seed) = (Some(pool), Some(seed));
             }
         }
+        Work::Mixed(mixed) => note_mix(&mut record, mixed, child),
         Work::Unary(unary) => {
             record.command = "unary".into();
             record.transport = "hyper".into();
@@ -111,6 +113,25 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         }
     }
     record
+}
+
+fn note_mix(record: &mut RunRecord, mixed: &MixedWork, child: bool) {
+    record.command = "mixed".into();
+    record.mix = Some(mixed.mix.to_string());
+    record.sources = mixed.source.iter().map(ToString::to_string).collect();
+    record.sample_rows = (child && mixed.source.is_none()).then_some(mixed.sample_rows);
+    record.seed = Some(mixed.seed);
+    record.verify = name(mixed.verify).into();
+    if !mixed.mix.any(Kind::sends_batches) {
+        return;
+    }
+    record.upload_bytes = Some(mixed.upload_bytes);
+    record.batch_rows = mixed.batch_rows;
+    record.inflight = mixed.inflight;
+    record.message_bytes = Some(mixed.message_bytes as u64);
+    if let PutData::Generated { pool, .. } = mixed.data {
+        record.pool = Some(pool);
+    }
 }
 
 /// Notes an open loop.

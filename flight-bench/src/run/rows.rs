@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_flight::{Action, Criteria};
 use prost::Message;
 
+use super::mixed;
 use super::stage::{SAMPLE, Site, Stage, sample};
 use crate::cli::{Call, Source, Verify};
 use crate::config::{
@@ -72,6 +73,7 @@ pub(super) async fn prepare(
             };
             Ok(vec![connect_row(config, site, *work, results).await?])
         }
+        Work::Mixed(work) => mixed::prepare(config, work, stage, results, progress).await,
         Work::Unary(work) => {
             let perf = work.source == Some(Source::Perf);
             let rows = work.source.is_none().then_some(UNARY_SAMPLE_ROWS);
@@ -137,7 +139,7 @@ async fn quick(
 }
 
 /// The one server of get and put, started if there is no target.
-async fn site(
+pub(super) async fn site(
     config: &Config,
     perf: bool,
     sample_rows: Option<u64>,
@@ -185,31 +187,41 @@ async fn get_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
-    let mut sources = work.sources.clone();
-    if sources.is_empty() {
-        sources.push(only_dataset(&mut control).await?);
-    }
-    results.record.sources = sources.iter().map(ToString::to_string).collect();
-    let mut plans = Vec::new();
-    for source in &sources {
-        plans.push(plan(&mut control, source, plan_options(config, work)).await?);
-    }
+    let work = get_job(config, &mut control, work, results).await?;
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
-        work: JobWork::Get(GetJob {
-            plans,
-            max_message_bytes: config.link.max_message_bytes,
-            check: match work.verify {
-                Verify::None => GetCheck::Nothing,
-                Verify::Count | Verify::Checksum => GetCheck::Count,
-            },
-        }),
+        work: JobWork::Get(work),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
     results.variants.push(variant(site, Workload::Get, None));
     Ok(Arc::new(job))
+}
+
+pub(super) async fn get_job(
+    config: &Config,
+    control: &mut Control,
+    work: &GetWork,
+    results: &mut Results,
+) -> Result<GetJob, Stop> {
+    let mut sources = work.sources.clone();
+    if sources.is_empty() {
+        sources.push(only_dataset(control).await?);
+    }
+    results.record.sources = sources.iter().map(ToString::to_string).collect();
+    let mut plans = Vec::new();
+    for source in &sources {
+        plans.push(plan(control, source, plan_options(config, work)).await?);
+    }
+    Ok(GetJob {
+        plans,
+        max_message_bytes: config.link.max_message_bytes,
+        check: match work.verify {
+            Verify::None => GetCheck::Nothing,
+            Verify::Count | Verify::Checksum => GetCheck::Count,
+        },
+    })
 }
 
 async fn put_row(
@@ -221,35 +233,50 @@ async fn put_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
+    let work = put_job(config, &site, &mut control, work, pool, stage, results).await?;
+    let acks = work.acks;
+    let job = Job {
+        connector: site.connector.clone(),
+        load: config.load.clone(),
+        work: JobWork::Put(work),
+        server_pid: site.pid.or(config.server_pid),
+        pace: OnceLock::new(),
+    };
+    results.variants.push(variant(site, Workload::Put, Some(acks)));
+    Ok(Arc::new(job))
+}
+
+pub(super) async fn put_job(
+    config: &Config,
+    site: &Site,
+    control: &mut Control,
+    work: &PutWork,
+    pool: &Arc<Pool>,
+    stage: &mut Stage,
+    results: &mut Results,
+) -> Result<PutJob, Stop> {
     // Servers of quick may share a folder, so that each transport has names of its own.
     let id = format!("{}-{}", results.id, site.transport);
     let streams = config.load.streams;
-    let uploads = Uploads::new(&mut control, work.destination.as_ref(), &id, streams).await?;
-    let acks = probe_acks(&mut control, &uploads, pool).await?;
+    let uploads = Uploads::new(control, work.destination.as_ref(), &id, streams).await?;
+    let acks = probe_acks(control, &uploads, pool).await?;
     let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
     results.record.inflight = Some(inflight);
     if results.record.sources.is_empty() {
         results.record.sources = vec![data_name(&work.data)];
     }
-    let job = Job {
-        connector: site.connector.clone(),
-        load: config.load.clone(),
-        work: JobWork::Put(PutJob {
-            pool: Arc::clone(pool),
-            descriptors: uploads.descriptors().to_vec(),
-            message_bytes: work.message_bytes,
-            inflight,
-            upload_bytes: work.upload_bytes,
-            acks,
-            check_count: work.verify != Verify::None,
-            if_exists: uploads.if_exists().map(str::to_owned),
-        }),
-        server_pid: site.pid.or(config.server_pid),
-        pace: OnceLock::new(),
+    let job = PutJob {
+        pool: Arc::clone(pool),
+        descriptors: uploads.descriptors().to_vec(),
+        message_bytes: work.message_bytes,
+        inflight,
+        upload_bytes: work.upload_bytes,
+        acks,
+        check_count: work.verify != Verify::None,
+        if_exists: uploads.if_exists().map(str::to_owned),
     };
     stage.uploads.push((site.connector.clone(), uploads));
-    results.variants.push(variant(site, Workload::Put, Some(acks)));
-    Ok(Arc::new(job))
+    Ok(job)
 }
 
 async fn exchange_row(
@@ -260,23 +287,30 @@ async fn exchange_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     connect(&mut site).await?.ready().await?;
-    let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
-    results.record.inflight = Some(inflight);
-    let descriptor = descriptor(&work.source, PlanOptions::default())?.encode_to_vec();
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
-        work: JobWork::Exchange(ExchangeJob {
-            pool: Arc::clone(pool),
-            descriptor,
-            message_bytes: work.message_bytes,
-            inflight,
-        }),
+        work: JobWork::Exchange(exchange_job(work, pool, results)?),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
     results.variants.push(variant(site, Workload::Exchange, None));
     Ok(Arc::new(job))
+}
+
+pub(super) fn exchange_job(
+    work: &ExchangeWork,
+    pool: &Arc<Pool>,
+    results: &mut Results,
+) -> Result<ExchangeJob, Stop> {
+    let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
+    results.record.inflight = Some(inflight);
+    Ok(ExchangeJob {
+        pool: Arc::clone(pool),
+        descriptor: descriptor(&work.source, PlanOptions::default())?.encode_to_vec(),
+        message_bytes: work.message_bytes,
+        inflight,
+    })
 }
 
 async fn connect_row(
@@ -347,7 +381,7 @@ pub(super) fn plan_options(config: &Config, work: &GetWork) -> PlanOptions {
 }
 
 /// The first connection to a site: whether it is there, and what TLS agreed on.
-async fn connect(site: &mut Site) -> Result<Control, Stop> {
+pub(super) async fn connect(site: &mut Site) -> Result<Control, Stop> {
     let control = Control::connect(&site.connector).await?;
     if let (Some(tls), Some(agreed)) = (&mut site.tls, control.connection().negotiated()) {
         tls.negotiated(agreed);
@@ -355,7 +389,7 @@ async fn connect(site: &mut Site) -> Result<Control, Stop> {
     Ok(control)
 }
 
-fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
+pub(super) fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
     Variant {
         workload,
         transport: site.transport.into(),
@@ -363,11 +397,16 @@ fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> V
         url: site.url,
         tls: site.tls,
         acks,
+        part: None,
         measured: Vec::new(),
     }
 }
 
-fn pool(data: &PutData, batch_rows: Option<u64>, bytes_max: usize) -> Result<Arc<Pool>, Stop> {
+pub(super) fn pool(
+    data: &PutData,
+    batch_rows: Option<u64>,
+    bytes_max: usize,
+) -> Result<Arc<Pool>, Stop> {
     let pool = match data {
         PutData::File(path) => Pool::from_file(path, batch_rows, bytes_max)?,
         PutData::Generated { pool, seed } => Pool::generated(*pool, batch_rows, *seed, bytes_max)?,

@@ -157,7 +157,7 @@ fn recorder(metrics: &[Metric]) -> (Instant, Recorder) {
 }
 
 fn call() -> Transfer {
-    Transfer { batches: 1, rows: 0, logical_bytes: 100, encoded_bytes: 100 }
+    Transfer { batches: 1, logical_bytes: 100, encoded_bytes: 100, ..Transfer::default() }
 }
 
 /// Those that were stated.

@@ -155,7 +155,7 @@ fn amount(batch: &RecordBatch) -> Transfer {
         batches: 1,
         rows: batch.num_rows() as u64,
         logical_bytes: value_bytes(batch),
-        encoded_bytes: 0,
+        ..Transfer::default()
     }
 }
 

@@ -26,6 +26,14 @@ fn a_page_of_calls_works_in_a_browser() {
 }
 
 #[test]
+fn a_page_of_a_mix_works_in_a_browser_and_is_read_back() {
+    check(
+        "mixed --streams 2 --sample-rows 5k --upload-bytes 256KiB --mix get=5,put=3,info=9,list=9",
+        &["repeats", "throughput", "latency"],
+    );
+}
+
+#[test]
 fn a_page_of_quick_works_in_a_browser() {
     check(
         "quick --sample-rows 20k --streams 2",

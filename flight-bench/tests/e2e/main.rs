@@ -9,6 +9,7 @@ mod foreign;
 mod forms;
 mod judged;
 mod ladder;
+mod mixed;
 mod page;
 mod real;
 mod secure;

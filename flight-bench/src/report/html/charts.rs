@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use super::super::results::{Measured, Results, Variant};
 use super::super::summary::Statistic;
-use super::super::workload::Workload;
+use super::super::workload::{OPERATIONS, Workload};
 use crate::record::{Latencies, Metric, SLICES, Slice, Transfer};
 
 /// How fast a workload is, and in what unit: calls have no bytes worth counting.
@@ -19,14 +19,25 @@ struct Speed {
 }
 
 impl Speed {
-    fn of(workload: Workload) -> Self {
-        match workload {
-            Workload::Get | Workload::Put | Workload::Exchange => Self {
-                rate: "bytes_per_s",
-                axis: Axis { label: "throughput", unit: Unit::BytesPerSecond },
-                of: |amount| amount.logical_bytes,
-                of_slice: |slice| slice.logical_bytes,
+    fn of_bytes() -> Self {
+        Self {
+            rate: "bytes_per_s",
+            axis: Axis { label: "throughput", unit: Unit::BytesPerSecond },
+            of: |amount| amount.logical_bytes,
+            of_slice: |slice| slice.logical_bytes,
+        }
+    }
+
+    /// Of the parts of a mix too, operations are what they have in common.
+    fn of(variant: &Variant) -> Self {
+        match variant.part.map_or(variant.workload, |_| Workload::Mixed) {
+            Workload::Mixed => Self {
+                rate: OPERATIONS.0,
+                axis: Axis { label: "rate", unit: Unit::Count("operations/s") },
+                of: OPERATIONS.2,
+                of_slice: |slice| slice.batches,
             },
+            Workload::Get | Workload::Put | Workload::Exchange => Self::of_bytes(),
             Workload::Tls => Self {
                 rate: "connections_per_s",
                 axis: Axis { label: "rate", unit: Unit::Count("connections/s") },
@@ -46,11 +57,12 @@ impl Speed {
 /// Each repeat as a dot, and the interval.
 pub(super) fn repeats(results: &Results) -> String {
     let summary = results.summary();
-    let quick = results.record.command == "quick";
     let row = |variant: &Variant| {
-        let speed = Speed::of(variant.workload);
-        let at = if quick { format!("@{}", variant.transport) } else { String::new() };
-        let id = format!("{}.{}{at}", variant.workload.name(), speed.rate);
+        let speed = Speed::of(variant);
+        let id = match variant.part {
+            Some(part) => format!("mixed.{}@{}", speed.rate, part.kind.name()),
+            None => results.figure_id(variant, speed.rate),
+        };
         flight_chart::Variant {
             name: name(variant),
             repeats: variant.rates(speed.of),
@@ -68,7 +80,7 @@ pub(super) fn repeats(results: &Results) -> String {
         title: "Repeats",
         note: "A dot is a whole repeat; the bar is their geometric mean, with its 95 % interval.",
     };
-    flight_chart::strip(&caption, &rows, Speed::of(first.workload).axis)
+    flight_chart::strip(&caption, &rows, Speed::of(first).axis)
 }
 
 fn estimate(statistic: &Statistic) -> Option<Estimate> {
@@ -82,19 +94,21 @@ pub(super) fn over_time(results: &Results) -> String {
     let (series, note): (Vec<Series>, _) = match results.variants.as_slice() {
         [] => return String::new(),
         [one] => {
-            let speed = Speed::of(one.workload);
+            let speed = Speed::of(one);
             let repeats = one.with_figures().map(|measured| Series {
                 name: format!("repeat {}", measured.round + 1),
                 points: points(&[measured], &speed, slice_s),
             });
             (repeats.collect(), "Within the window, in twentieths of it.")
         }
+        // Slices have no operations: the parts that move batches are drawn by their bytes.
+        [one, ..] if one.workload == Workload::Mixed => return over_time_of_mix(results, slice_s),
         several => {
             let mean = |variant: &Variant| Series {
                 name: name(variant),
                 points: points(
                     &variant.with_figures().collect::<Vec<_>>(),
-                    &Speed::of(variant.workload),
+                    &Speed::of(variant),
                     slice_s,
                 ),
             };
@@ -109,7 +123,26 @@ pub(super) fn over_time(results: &Results) -> String {
     let title =
         if results.variants.len() == 1 { "Speed by repeat" } else { "Speed by measurement" };
     let caption = Caption { name: "throughput", title, note };
-    flight_chart::lines(&caption, &series, Speed::of(results.variants[0].workload).axis)
+    flight_chart::lines(&caption, &series, Speed::of(&results.variants[0]).axis)
+}
+
+fn over_time_of_mix(results: &Results, slice_s: f64) -> String {
+    let parts = results.parts().map(|(variant, _)| variant);
+    let series: Vec<Series> = parts
+        .filter(|variant| variant.workload.moves_batches())
+        .map(|variant| {
+            let repeats: Vec<&Measured> = variant.with_figures().collect();
+            let points = points(&repeats, &Speed::of_bytes(), slice_s);
+            Series { name: name(variant), points }
+        })
+        .filter(|series| series.points.iter().any(|(_, rate)| *rate > 0.0))
+        .collect();
+    if series.is_empty() {
+        return String::new();
+    }
+    let note = "Within the window, in twentieths of it: the mean over repeats.";
+    let caption = Caption { name: "throughput", title: "Throughput by kind", note };
+    flight_chart::lines(&caption, &series, Speed::of_bytes().axis)
 }
 
 /// The rate in each slice that the repeats got to, at its middle.
@@ -129,7 +162,7 @@ fn points(repeats: &[&Measured], speed: &Speed, slice_s: f64) -> Vec<(f64, f64)>
 /// What streams got: unfairness that a sum hides.
 pub(super) fn streams(results: &Results) -> String {
     let [variant] = results.variants.as_slice() else { return String::new() };
-    let speed = Speed::of(variant.workload);
+    let speed = Speed::of(variant);
     let seconds = variant.elapsed().as_secs_f64();
     let mut amounts = BTreeMap::<usize, u64>::new();
     for stream in variant.with_figures().flat_map(|one| &one.repeat.recording.streams) {
@@ -182,6 +215,17 @@ pub(super) fn spectra(results: &Results) -> String {
         });
         return draw_spectrum("latency", "Latency by percentile", &series.collect::<Vec<_>>());
     }
+    if let [first, ..] = results.variants.as_slice()
+        && first.workload == Workload::Mixed
+    {
+        let metric = metrics(Workload::Mixed, results.record.model == "open")[0];
+        let series = results.parts().filter_map(|(variant, _)| {
+            let points = spectrum(&variant.latencies(), metric)?;
+            Some(Series { name: variant.call().to_owned(), points })
+        });
+        let title = format!("Operations ({}) by percentile", metric.id());
+        return draw_spectrum("latency", &title, &series.collect::<Vec<_>>());
+    }
     let of = |workload: Workload, name_of_chart, title| {
         let variants = results.variants.iter().filter(|variant| variant.workload == workload);
         let series = variants.filter_map(|variant| {
@@ -220,6 +264,8 @@ fn metrics(workload: Workload, open: bool) -> &'static [Metric] {
         (Workload::Tls, true) => {
             &[Metric::ConnectResponse, Metric::ConnectReady, Metric::ConnectLag]
         }
+        (Workload::Mixed, false) => &[Metric::MixedService],
+        (Workload::Mixed, true) => &[Metric::MixedResponse, Metric::MixedService, Metric::MixedLag],
         (Workload::Unary, false) => &[Metric::UnaryService],
         (Workload::Unary, true) => &[Metric::UnaryResponse, Metric::UnaryService, Metric::UnaryLag],
     }
@@ -244,5 +290,5 @@ fn spectrum(latencies: &Latencies, metric: Metric) -> Option<Vec<(f64, f64)>> {
 }
 
 pub(super) fn name(variant: &Variant) -> String {
-    format!("{} {}", variant.workload.call(), variant.label)
+    format!("{} {}", variant.call(), variant.label)
 }

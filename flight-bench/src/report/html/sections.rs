@@ -37,6 +37,9 @@ fn figures(results: &Results) -> String {
 }
 
 fn definition(results: &Results) -> &'static str {
+    if results.record.command == "mixed" {
+        return tables::MIX_DEFINITION;
+    }
     if !results.variants.iter().any(|variant| variant.workload.moves_batches()) {
         "Calls or connections that ended in the window, by wall time. Intervals are of 95 % over repeats."
     } else {

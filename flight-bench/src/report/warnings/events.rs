@@ -3,7 +3,7 @@
 use super::super::figures::nanos;
 use super::super::results::{Results, Variant};
 use super::{Finding, main_metric, percent};
-use crate::record::PERCENTILES;
+use crate::record::{Metric, PERCENTILES};
 
 /// A share of the answers that come within the time of delayed acknowledgements.
 const NAGLE_SHARE: f64 = 0.1;
@@ -39,6 +39,20 @@ pub(super) fn nagle(variant: &Variant) -> Option<Finding> {
         ),
         why: "the server probably leaves Nagle's algorithm on".to_owned(),
         hint: "TCP_NODELAY on its side".to_owned(),
+    })
+}
+
+/// Batches that another machine's server paced.
+pub(super) fn other_clock(results: &Results, variant: &Variant) -> Option<Finding> {
+    results.record.rate?;
+    let latencies = variant.latencies();
+    let late = latencies.summary(Metric::GetLag)?.count;
+    latencies.summary(Metric::GetDelivery).is_none().then(|| Finding {
+        code: "other-clock",
+        badness: late as f64,
+        text: "the server's clock is another machine's: no delivery, no response".to_owned(),
+        why: "times of two clocks differ by what the clocks differ".to_owned(),
+        hint: "a client on the server's machine".to_owned(),
     })
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn findings(results: &Results, clock_ns: f64) -> Vec<Warning> {
         [
             rates::saturated(results, variant),
             events::nagle(variant),
+            events::other_clock(results, variant),
             machine::limited_by_client(results, variant),
             machine::stolen(variant),
             machine::throttled(variant),
@@ -42,7 +43,9 @@ pub(crate) fn findings(results: &Results, clock_ns: f64) -> Vec<Warning> {
             events::few(variant),
         ]
     };
-    let rows: Vec<_> = results.variants.iter().map(|variant| (variant.id(), of(variant))).collect();
+    // What parts of a mix share is told once, of all together.
+    let whole = results.variants.iter().filter(|variant| variant.part.is_none());
+    let rows: Vec<_> = whole.map(|variant| (variant.id(), of(variant))).collect();
     let kinds = rows.first().map_or(0, |(_, kinds)| kinds.len());
     let kind = |kind: usize| {
         let found = rows.iter().filter_map(|(id, kinds)| Some((id, kinds[kind].as_ref()?)));
@@ -61,7 +64,7 @@ fn together(mut found: Vec<(&String, &Finding)>, named: bool) -> Option<Warning>
     Some(Warning { rows, ..Warning::of_run(worst.code, text, why, hint) })
 }
 
-/// The time of one batch, call or connection.
+/// The time of one batch, call, connection or operation.
 fn main_metric(workload: Workload) -> Metric {
     match workload {
         Workload::Get => Metric::GetWait,
@@ -69,6 +72,7 @@ fn main_metric(workload: Workload) -> Metric {
         Workload::Unary => Metric::UnaryService,
         Workload::Tls => Metric::ConnectReady,
         Workload::Exchange => Metric::ExchangeRoundTrip,
+        Workload::Mixed => Metric::MixedService,
     }
 }
 

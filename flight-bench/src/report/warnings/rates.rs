@@ -4,6 +4,7 @@ use flight_stats::{Confidence, Steadiness, fairness, saturation, steadiness};
 
 use super::super::figures::{amount, nanos};
 use super::super::results::{Results, Variant};
+use super::super::workload::Workload;
 use super::{Finding, main_metric, percent};
 use crate::record::Slices;
 
@@ -15,8 +16,11 @@ const STALL_RATIO: u64 = 20;
 /// Share of the time in which something waited for a core, from which that explains what varies.
 const PRESSURE_SHOWN: f64 = 0.3;
 
-/// Repeats whose rate changed while they were measured.
+/// Repeats whose rate changed while they were measured. What a mix moves changes with what is drawn.
 pub(super) fn unsteady(variant: &Variant) -> Option<Finding> {
+    if variant.workload == Workload::Mixed {
+        return None;
+    }
     let complete = variant.measured.iter().filter(|measured| measured.complete);
     let unsteady: Vec<_> = complete
         .filter_map(|measured| {
@@ -61,7 +65,7 @@ pub(super) fn saturated(results: &Results, variant: &Variant) -> Option<Finding>
     };
     let complete = variant.measured.iter().filter(|measured| measured.complete);
     let saturated = complete.filter(|one| is_saturated(&one.repeat.recording.slices));
-    let slowest = saturated.map(super::super::Measured::batches_per_s).reduce(f64::min)?;
+    let slowest = saturated.map(|one| variant.count_per_s(one)).reduce(f64::min)?;
     Some(Finding {
         code: "saturated",
         badness: rate / slowest.max(f64::MIN_POSITIVE),
@@ -77,7 +81,7 @@ pub(super) fn saturated(results: &Results, variant: &Variant) -> Option<Finding>
 
 /// Repeats that differ so much that small differences between runs mean nothing.
 pub(super) fn varied(variant: &Variant) -> Option<Finding> {
-    let rates = variant.rates(|amount| amount.batches);
+    let rates = variant.rates(|amount| variant.workload.count(amount));
     let variation = flight_stats::coefficient_of_variation(&rates)?;
     if variation <= VARIATION_SHOWN {
         return None;
@@ -106,7 +110,12 @@ fn pressure(variant: &Variant) -> Option<f64> {
 /// A pause that percentiles hide: a stream that waits for its turn makes no calls meanwhile.
 pub(super) fn stalled(results: &Results, variant: &Variant) -> Option<Finding> {
     let metric = main_metric(variant.workload);
-    let usual = variant.latencies().summary(metric)?.percentiles_ns[0]?;
+    let p50 = |of: &Variant| of.latencies().summary(metric)?.percentiles_ns[0];
+    // What is usual for the fast kinds of a mix says nothing of its slow ones.
+    let usual = match variant.workload {
+        Workload::Mixed => results.parts().filter_map(|(part, _)| p50(part)).max()?,
+        _ => p50(variant)?,
+    };
     let streams = variant
         .measured
         .iter()
@@ -132,8 +141,11 @@ pub(super) fn stalled(results: &Results, variant: &Variant) -> Option<Finding> {
     })
 }
 
-/// Streams that got much less than others.
+/// Streams that got much less than others. What streams of a mix move depends on what they draw.
 pub(super) fn unfair(variant: &Variant) -> Option<Finding> {
+    if variant.workload == Workload::Mixed {
+        return None;
+    }
     let judged = variant.measured.iter().filter(|one| one.complete).filter_map(|measured| {
         let streams = &measured.repeat.recording.streams;
         let amounts: Vec<f64> =

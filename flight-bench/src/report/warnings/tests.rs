@@ -227,3 +227,18 @@ fn what_several_rows_share_is_one_warning_by_the_worst() {
     assert_eq!(codes, [("stalled", "put.plain".to_owned()), ("noisy", rows)]);
     assert!(told[1].text.starts_with("repeats differ by 23 %"), "{told:#?}");
 }
+
+#[test]
+fn deliveries_by_another_machines_clock_are_told_to_be_missing() {
+    let with = |metrics: &[Metric]| {
+        let mut results = single(Workload::Get);
+        results.record.rate = Some(100.0);
+        let mut latencies = Latencies::with_room_for(metrics);
+        metrics.iter().for_each(|metric| latencies.record(*metric, Duration::from_micros(50)));
+        results.variants[0].measured[0].repeat.recording.latencies = latencies;
+        findings(&results, CLOCK_NS).iter().any(|told| told.text.contains("another machine's"))
+    };
+    assert!(with(&[Metric::GetLag]));
+    assert!(!with(&[Metric::GetLag, Metric::GetDelivery]));
+    assert!(!with(&[Metric::GetWait]), "it was not asked for");
+}
