@@ -28,7 +28,7 @@ use crate::config::{Extent, Load, Pace, Resume};
 use crate::exit::Stop;
 use crate::limits;
 use crate::record::{Failure, Live, Metric, Recording};
-use crate::target::Plan;
+use crate::target::{Capability, Plan};
 use crate::workload::Pool;
 use gate::Gate;
 
@@ -75,12 +75,22 @@ pub(crate) struct ConnectJob {
 /// What streams call.
 pub(crate) struct UnaryJob {
     pub(crate) request: Request,
+    /// What the call takes of a server.
+    pub(crate) capability: Capability,
+}
+
+impl UnaryJob {
+    fn explained(&self, failure: Failure) -> Failure {
+        self.capability.explained(failure)
+    }
 }
 
 /// What streams read.
 pub(crate) struct GetJob {
     /// One for each source; stream `i` takes plan `i` modulo their number.
     pub(crate) plans: Vec<Plan>,
+    /// What connects to places other than the target.
+    pub(crate) places: Vec<Connector>,
     pub(crate) max_message_bytes: usize,
     pub(crate) check: GetCheck,
 }
@@ -150,12 +160,26 @@ impl PutJob {
 }
 
 impl Job {
+    /// What connects to places other than the target.
+    fn places(&self) -> &[Connector] {
+        match &self.work {
+            JobWork::Get(get) => &get.places,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         let open = self.pace.get().is_some();
         let paced = |metrics: &[Metric]| if open { metrics.to_vec() } else { Vec::new() };
         match &self.work {
             JobWork::Get(_) => {
-                vec![Metric::Connect, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream]
+                vec![
+                    Metric::Connect,
+                    Metric::GetInfo,
+                    Metric::GetFirstBatch,
+                    Metric::GetWait,
+                    Metric::GetStream,
+                ]
             }
             JobWork::Put(_) => [
                 &[

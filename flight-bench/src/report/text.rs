@@ -6,10 +6,11 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table};
 
 use super::cost::{bottleneck, sides};
-use super::facts::moved;
+use super::facts::{moved, of_foreign};
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Statistic, Variant, Workload};
 use super::threshold;
+use crate::cli::named;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use flight_stats::median;
@@ -34,7 +35,7 @@ fn head(out: &mut String, results: &Results) {
         &[
             format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
             record.command.clone().into_owned(),
-            record.sources.join(", "),
+            sources(record),
             counted(record.streams, "stream"),
             counted(record.connections, "connection"),
             counted(record.threads, "thread"),
@@ -46,6 +47,14 @@ fn head(out: &mut String, results: &Results) {
         parts(out, &[server(results, variant), variant.label.clone(), transport]);
         tls(out, variant);
     }
+    for (what, told) in results.server.iter().flat_map(of_foreign) {
+        wrapped(out, "", "  ", &format!("{what} {told}"));
+    }
+}
+
+/// What was read or written, each within a line.
+pub(super) fn sources(record: &RunRecord) -> String {
+    record.sources.iter().map(|source| named(source)).collect::<Vec<_>>().join(", ")
 }
 
 /// `closed loop`, `open loop, 20000/s, poisson arrivals`.

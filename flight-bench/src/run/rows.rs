@@ -7,7 +7,7 @@ use arrow_flight::{Action, Criteria};
 use prost::Message;
 
 use super::stage::{SAMPLE, Site, Stage, sample};
-use crate::cli::{Call, Source, Verify};
+use crate::cli::{Call, Follow, Source, Verify};
 use crate::config::{
     Config, ExchangeWork, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork,
     Work,
@@ -20,8 +20,8 @@ use crate::load::{
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
-    Control, PlanOptions, Uploads, client_tls, descriptor, only_dataset, plan, probe_acks,
-    server_program, trust_of,
+    Capability, Control, Places, Plan, PlanOptions, Uploads, client_tls, descriptor, only_dataset,
+    plan, probe_acks, probe_exchange, server_program, trust_of,
 };
 use crate::workload::Pool;
 
@@ -94,6 +94,7 @@ async fn quick(
         batch_rows: None,
         message_bytes: None,
         verify: Verify::Count,
+        follow: Follow::Never,
     };
     let mut put = PutWork {
         destination: None,
@@ -184,20 +185,20 @@ async fn get_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
-    let mut sources = work.sources.clone();
-    if sources.is_empty() {
-        sources.push(only_dataset(&mut control).await?);
+    let mut places = Places::new(site.connector.clone(), work.follow);
+    let plans = plans(config, &mut control, work, &mut places, results).await;
+    results.note_caps(control.caps());
+    if let Some(server) = &mut results.server {
+        server.locations = places.records().to_vec();
     }
-    results.record.sources = sources.iter().map(ToString::to_string).collect();
-    let mut plans = Vec::new();
-    for source in &sources {
-        plans.push(plan(&mut control, source, plan_options(config, work)).await?);
-    }
+    let plans = plans?;
+    results.warnings.extend(places.warning());
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
         work: JobWork::Get(GetJob {
             plans,
+            places: places.followed().to_vec(),
             max_message_bytes: config.link.max_message_bytes,
             check: match work.verify {
                 Verify::None => GetCheck::Nothing,
@@ -209,6 +210,26 @@ async fn get_row(
     };
     results.variants.push(variant(site, Workload::Get, None));
     Ok(Arc::new(job))
+}
+
+/// Asks for what a `get` reads.
+async fn plans(
+    config: &Config,
+    control: &mut Control,
+    work: &GetWork,
+    places: &mut Places,
+    results: &mut Results,
+) -> Result<Vec<Plan>, Stop> {
+    let mut sources = work.sources.clone();
+    if sources.is_empty() {
+        sources.push(only_dataset(control).await?);
+    }
+    results.record.sources = sources.iter().map(ToString::to_string).collect();
+    let mut plans = Vec::new();
+    for source in &sources {
+        plans.push(plan(control, source, plan_options(config, work), places).await?);
+    }
+    Ok(plans)
 }
 
 async fn put_row(
@@ -224,7 +245,9 @@ async fn put_row(
     let id = format!("{}-{}", results.id, site.transport);
     let streams = config.load.streams;
     let uploads = Uploads::new(&mut control, work.destination.as_ref(), &id, streams).await?;
-    let acks = probe_acks(&mut control, &uploads, pool).await?;
+    let acks = probe_acks(&mut control, &uploads, pool).await;
+    results.note_caps(control.caps());
+    let acks = acks?;
     let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
     results.record.inflight = Some(inflight);
     if results.record.sources.is_empty() {
@@ -258,10 +281,13 @@ async fn exchange_row(
     pool: &Arc<Pool>,
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
-    connect(&mut site).await?.ready().await?;
+    let descriptor = descriptor(&work.source, PlanOptions::default())?.encode_to_vec();
+    let mut control = connect(&mut site).await?;
+    let probed = probe_exchange(&mut control, &descriptor, pool).await;
+    results.note_caps(control.caps());
+    probed?;
     let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
     results.record.inflight = Some(inflight);
-    let descriptor = descriptor(&work.source, PlanOptions::default())?.encode_to_vec();
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
@@ -284,7 +310,9 @@ async fn connect_row(
     work: TlsWork,
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
-    connect(&mut site).await?.ready().await?;
+    let mut control = connect(&mut site).await?;
+    control.ready().await?;
+    results.note_caps(control.caps());
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
@@ -303,12 +331,16 @@ async fn unary_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
+    let mut capability = Capability::from(work.call);
     let mut about = async || {
         let source = match &work.source {
             Some(source) => source.clone(),
             None => only_dataset(&mut control).await?,
         };
         results.record.sources = vec![source.to_string()];
+        if work.call == Call::Info {
+            capability = Capability::of_source(&source);
+        }
         let options = PlanOptions { streams: config.load.streams, ..PlanOptions::default() };
         descriptor(&source, options)
     };
@@ -323,10 +355,17 @@ async fn unary_row(
         }
     };
     results.record.call = Some(work.call.name().to_owned());
+    // An action may change something, so that none is made but those that are measured.
+    let probed = match work.call {
+        Call::Action => control.ready().await,
+        _ => control.probe(capability, &request).await,
+    };
+    results.note_caps(control.caps());
+    probed?;
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
-        work: JobWork::Unary(UnaryJob { request }),
+        work: JobWork::Unary(UnaryJob { request, capability }),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };
