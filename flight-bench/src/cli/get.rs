@@ -32,7 +32,7 @@ pub(crate) struct GetArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct GetWorkArgs {
-    /// What to read: path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf; can be given several times.
+    /// What to read: path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf; can be repeated.
     ///
     /// path: and cmd: ask GetFlightInfo with a PATH or a CMD descriptor and read all endpoints it
     /// names. sql: is a query, as with --sql. ticket: goes to DoGet as it is. cmd:@FILE, sql:@FILE
