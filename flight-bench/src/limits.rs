@@ -37,7 +37,13 @@ pub(crate) const SAMPLE_ROWS_MAX: u64 = 100_000_000;
 pub(crate) const PERF_RECORDS_MAX: u64 = 1 << 40;
 /// Endpoints of one plan; each costs a ticket in memory.
 pub(crate) const ENDPOINTS_MAX: usize = 65_536;
-/// Bytes of a `ticket:@FILE` or `cmd:@FILE`.
+/// Distinct places that a server names for its endpoints.
+pub(crate) const LOCATIONS_MAX: usize = 1_024;
+/// Characters of the name of such a place in reports.
+pub(crate) const LOCATION_CHARS_MAX: usize = 200;
+/// Characters of a source in a sentence or a heading; a query may be long.
+pub(crate) const SOURCE_CHARS_SHOWN: usize = 80;
+/// Bytes of a `ticket:@FILE`, `cmd:@FILE` or `sql:@FILE`.
 pub(crate) const SOURCE_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of an answer to a call that is not measured, such as a plan with its tickets.
 pub(crate) const CONTROL_BYTES_MAX: usize = 64 << 20;

@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-import threading
 
 import pyarrow as pa
-import pyarrow.flight as flight
 import pytest
 
+from foreign import Foreign
 from tables import assert_same, write_ipc
 
 TABLE = pa.table({"id": pa.array(range(100_000), pa.int64()),
@@ -15,61 +14,9 @@ TABLE = pa.table({"id": pa.array(range(100_000), pa.int64()),
 BATCHES = 10
 
 
-class Foreign(flight.FlightServerBase):
-    """Serves tables from memory and keeps what it is given, as the Arrow cookbook does.
-
-    It acknowledges batches when `acknowledge` is set; the cookbook's does not.
-    """
-
-    def __init__(self, batch_rows, acknowledge=False):
-        super().__init__("grpc://127.0.0.1:0")
-        self.acknowledge = acknowledge
-        self.tables = {"numbers": TABLE}
-        self.batch_rows = batch_rows
-        self.lock = threading.Lock()
-
-    def get_flight_info(self, context, descriptor):
-        name = b"/".join(descriptor.path).decode()
-        if name not in self.tables:
-            raise flight.FlightServerError(f"no table {name!r}")
-        table = self.tables[name]
-        endpoint = flight.FlightEndpoint(name.encode(), [])
-        return flight.FlightInfo(table.schema, descriptor, [endpoint], table.num_rows, -1)
-
-    def do_get(self, context, ticket):
-        table = self.tables[ticket.ticket.decode()]
-        batches = table.to_batches(max_chunksize=self.batch_rows)
-        return flight.GeneratorStream(table.schema, iter(batches))
-
-    def do_put(self, context, descriptor, reader, writer):
-        batches = []
-        for chunk in reader:
-            batches.append(chunk.data)
-            if self.acknowledge and chunk.app_metadata is not None:
-                writer.write(chunk.app_metadata)
-        with self.lock:
-            name = b"/".join(descriptor.path).decode()
-            self.tables[name] = pa.Table.from_batches(batches, reader.schema)
-
-    def list_flights(self, context, criteria):
-        for name in self.tables:
-            yield self.get_flight_info(context, flight.FlightDescriptor.for_path(name))
-
-    def get_schema(self, context, descriptor):
-        return flight.SchemaResult(self.get_flight_info(context, descriptor).schema)
-
-    def do_action(self, context, action):
-        yield b"pong"
-
-    def do_exchange(self, context, descriptor, reader, writer):
-        writer.begin(reader.schema)
-        for chunk in reader:
-            writer.write_with_metadata(chunk.data, chunk.app_metadata)
-
-
 @pytest.fixture
 def foreign():
-    with Foreign(TABLE.num_rows // BATCHES) as server:
+    with Foreign({"numbers": TABLE}, TABLE.num_rows // BATCHES) as server:
         yield server
 
 
@@ -101,8 +48,8 @@ def test_get_counts_every_batch_and_row_of_a_foreign_server(bench_bin, foreign):
 
 
 def test_get_takes_batches_of_64_mebibytes(bench_bin):
-    with Foreign(1 << 23) as server:
-        server.tables["large"] = pa.table({"x": pa.array(range(1 << 23), pa.int64())})
+    large = pa.table({"x": pa.array(range(1 << 23), pa.int64())})
+    with Foreign({"large": large}, 1 << 23) as server:
         report = bench(bench_bin, "get", f"grpc://127.0.0.1:{server.port}", "--source",
                        "path:large", "--batches", 2)
     batches, rows = counts(report)
@@ -112,12 +59,16 @@ def test_get_takes_batches_of_64_mebibytes(bench_bin):
 @pytest.mark.parametrize("acknowledge", [True, False])
 def test_put_stores_a_data_file_on_a_foreign_server(bench_bin, tmp_path, acknowledge):
     write_ipc(tmp_path / "file.feather", TABLE.to_batches(max_chunksize=10_000))
-    with Foreign(TABLE.num_rows, acknowledge) as server:
+    with Foreign({}, TABLE.num_rows, acknowledge) as server:
         report = bench(bench_bin, "put", f"grpc://127.0.0.1:{server.port}", "--source",
                        "path:stored", "--data-file", tmp_path / "file.feather", "--passes", 1,
                        "--repeats", 1)
         assert_same(server.tables["stored"], TABLE)
     assert counts(report) == (BATCHES, TABLE.num_rows)
+    variant, caps = report["variants"][0], report["target"]["caps"]
+    assert variant["acks"] == ("batch" if acknowledge else "final")
+    assert ("put.ack" in variant["latency"]) == acknowledge
+    assert caps["put"] is True and caps["acks"] is acknowledge and caps["get"] is None
 
 
 def test_a_missing_dataset_is_a_failure_with_a_sentence(bench_bin, foreign):
@@ -151,7 +102,7 @@ def test_an_open_loop_keeps_its_rate_against_a_foreign_server(bench_bin, foreign
 def test_a_call_that_a_foreign_server_lacks_is_a_failure(bench_bin, foreign):
     said = bench(bench_bin, "unary", "poll", f"grpc://127.0.0.1:{foreign.port}", "--source",
                  "path:numbers", "--batches", 5, "--repeats", 1, code=1)
-    assert "UNIMPLEMENTED" in said
+    assert "PollFlightInfo: UNIMPLEMENTED" in said and "'flight-bench unary info'" in said
 
 
 @pytest.mark.parametrize("transport", ["own", "hyper"])

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::source::Source;
+use super::source::{self, Source};
 use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, PaceArgs, TargetArgs, TlsArgs, units};
 
 #[derive(Debug, Args)]
@@ -35,14 +35,34 @@ pub(crate) struct GetArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct GetWorkArgs {
-    /// What to read: path:a/b, cmd:TEXT, ticket:TEXT or perf; can be given several times.
+    /// What to read: path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf; can be repeated.
     ///
     /// path: and cmd: ask GetFlightInfo with a PATH or a CMD descriptor and read all endpoints it
-    /// names. ticket: goes to DoGet as it is. cmd:@FILE and ticket:@FILE read the bytes from a
-    /// file. perf is Arrow's benchmark protocol. With several, streams take them in turn.
+    /// names. sql: is a query, as with --sql. ticket: goes to DoGet as it is. cmd:@FILE, sql:@FILE
+    /// and ticket:@FILE read the bytes from a file. perf is Arrow's benchmark protocol. With
+    /// several, streams take them in turn.
     /// Default: the only dataset of the server, or the sample of the server that was started.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Vec<Source>,
+
+    /// Query whose result is read from a Flight SQL server; can be given several times.
+    ///
+    /// The text, or @FILE. It is asked anew (GetFlightInfo) for each pass over its result, since
+    /// servers may give tickets that are good for one reading alone: the figures have the time of
+    /// the query in them, which get.info tells by itself. The text is part of reports.
+    #[arg(long, value_name = "QUERY", value_parser = source::query, conflicts_with = "source")]
+    pub(crate) sql: Vec<Source>,
+
+    /// Places that the server names for its endpoints: which of them to read from.
+    ///
+    /// never reads all from TARGET, and says so in the report if the server names other places.
+    /// same follows those on TARGET's host, always follows all; of several for one endpoint the
+    /// first that can be reached is taken. A place is followed only if it is encrypted as TARGET
+    /// is, and trusted as TARGET is: same shows the certificate of --tls-cert to no other host,
+    /// always shows it to whichever server is named.
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Follow::Never,
+          help_heading = "Target")]
+    pub(crate) follow_locations: Follow,
 
     /// Rows of the sample, where a server is started without a TARGET.
     ///
@@ -83,6 +103,24 @@ pub(crate) struct GetWorkArgs {
     /// the XXH3-64 that a flight-server sends on request. none checks nothing beyond decoding.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Verify::Count)]
     pub(crate) verify: Verify,
+}
+
+/// Which of the places that a server names are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Follow {
+    Never,
+    Same,
+    Always,
+}
+
+impl Follow {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Same => "same",
+            Self::Always => "always",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

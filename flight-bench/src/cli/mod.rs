@@ -34,7 +34,7 @@ pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use exchange::ExchangeArgs;
-pub(crate) use get::{GetArgs, GetWorkArgs, Verify};
+pub(crate) use get::{Follow, GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use mixed::MixedArgs;
 pub(crate) use output::{Format, OutputArgs, Progress};
@@ -43,7 +43,7 @@ pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use selftest::SelftestArgs;
-pub(crate) use source::{Source, Text};
+pub(crate) use source::{Source, Text, named};
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 pub(crate) use tls::{KeyKind, Resume, TlsSubjectArgs};
 pub(crate) use unary::{Call, UnaryArgs};
@@ -301,7 +301,10 @@ mod tests {
     fn wrong_use_is_refused_with_the_value_and_the_way_out() {
         check("get --message-bytes 64k", "64kB (powers of 1000) or 64KiB (powers of 1024)");
         check("get --duration 5", "write 500ms, 10s or 2m");
-        check("get --source nowhere", "path:a/b, cmd:TEXT, ticket:TEXT or perf");
+        check("get --source nowhere", "path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf");
+        check("get --sql= ", "the query is empty");
+        check("get --sql x --source perf", "cannot be used with");
+        check("get --follow-locations some", "[possible values: never, same, always]");
         check("get --duration 1s --batches 5", "cannot be used with");
         check("get --verify maybe", "[possible values: none, count, checksum]");
         check(

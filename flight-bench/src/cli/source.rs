@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use flight_wire::protocol::PutRequest;
 
+use crate::limits::SOURCE_CHARS_SHOWN;
+
 /// How the server is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -13,6 +15,8 @@ pub(crate) enum Source {
     Path(Vec<String>),
     /// A CMD descriptor, as it is.
     Command(Text),
+    /// A query that Flight SQL packs into a CMD descriptor.
+    Sql(Text),
     /// A ticket for DoGet, without GetFlightInfo.
     Ticket(Text),
     /// Arrow's perf protocol.
@@ -30,8 +34,9 @@ impl FromStr for Source {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refused =
-            |why| format!("'{text}' {why}; write path:a/b, cmd:TEXT, ticket:TEXT or perf");
+        let refused = |why| {
+            format!("'{text}' {why}; write path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf")
+        };
         if text == "perf" {
             return Ok(Self::Perf);
         }
@@ -49,9 +54,28 @@ impl FromStr for Source {
                 Ok(Self::Path(components))
             }
             "cmd" => Ok(Self::Command(Text::of(rest))),
+            "sql" => query(rest),
             "ticket" => Ok(Self::Ticket(Text::of(rest))),
             _ => Err(refused("names no kind of source")),
         }
+    }
+}
+
+/// The value of `--sql`: a query, or `@FILE`.
+pub(super) fn query(text: &str) -> Result<Source, String> {
+    if text.trim().is_empty() {
+        return Err("the query is empty; write for example 'select * from trips'".to_owned());
+    }
+    Ok(Source::Sql(Text::of(text)))
+}
+
+/// A source in a sentence or a heading: on one line, and not too long for one.
+pub(crate) fn named(source: &str) -> String {
+    let words: Vec<&str> = source.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(SOURCE_CHARS_SHOWN) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
     }
 }
 
@@ -74,8 +98,13 @@ impl Source {
                 let request = PutRequest::parse(text.as_bytes()).ok()?;
                 Some(request.dataset.components().into_iter().map(str::to_owned).collect())
             }
-            Self::Command(Text::File(_)) | Self::Ticket(_) | Self::Perf => None,
+            Self::Command(Text::File(_)) | Self::Sql(_) | Self::Ticket(_) | Self::Perf => None,
         }
+    }
+
+    /// As a sentence names it.
+    pub(crate) fn named(&self) -> String {
+        named(&self.to_string())
     }
 }
 
@@ -84,6 +113,7 @@ impl fmt::Display for Source {
         match self {
             Self::Path(components) => write!(f, "path:{}", components.join("/")),
             Self::Command(text) => write!(f, "cmd:{text}"),
+            Self::Sql(text) => write!(f, "sql:{text}"),
             // A ticket may grant access to whoever holds it.
             Self::Ticket(Text::Inline(_)) => write!(f, "ticket:<redacted>"),
             Self::Ticket(text) => write!(f, "ticket:{text}"),
@@ -111,6 +141,8 @@ mod tests {
         check("path:données 2024", "path:données 2024");
         check(r#"cmd:{"dataset":"a:b"}"#, r#"cmd:{"dataset":"a:b"}"#);
         check("cmd:@query.json", "cmd:@query.json");
+        check("sql:select 'a:b'", "sql:select 'a:b'");
+        check("sql:@query.sql", "sql:@query.sql");
         check("perf", "perf");
     }
 
@@ -122,11 +154,21 @@ mod tests {
 
     #[test]
     fn what_names_no_source_is_refused() {
-        let help = "; write path:a/b, cmd:TEXT, ticket:TEXT or perf";
+        let help = "; write path:a/b, cmd:TEXT, sql:QUERY, ticket:TEXT or perf";
         check("taxi", &format!("'taxi' names no kind of source{help}"));
-        check("sql:select 1", &format!("'sql:select 1' names no kind of source{help}"));
+        check("select:1", &format!("'select:1' names no kind of source{help}"));
+        check("sql: ", "the query is empty; write for example 'select * from trips'");
         check("path:", &format!("'path:' is empty after its colon{help}"));
         check("path:a//b", &format!("'path:a//b' has an empty component{help}"));
+    }
+
+    #[test]
+    fn a_long_query_is_one_short_line_in_a_sentence() {
+        let check = |text: &str, want: &str| assert_eq!(named(text), want);
+        check("sql:select\n\ta,  b\r\nfrom t", "sql:select a, b from t");
+        let many = "ä".repeat(SOURCE_CHARS_SHOWN);
+        check(&many, &many);
+        check(&format!("{many}ä"), &format!("{many}…"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::pace::PaceArgs;
-use super::source::Source;
+use super::source::{self, Source};
 use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
 
 #[derive(Debug, Args)]
@@ -43,11 +43,17 @@ pub(crate) struct UnaryArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct UnaryWorkArgs {
-    /// What info, schema and poll ask about: path:a/b, cmd:TEXT or perf.
+    /// What info, schema and poll ask about: path:a/b, cmd:TEXT, sql:QUERY or perf.
     ///
     /// Default: the only dataset of the server, or the sample of the server that was started.
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Option<Source>,
+
+    /// Query that info, schema and poll ask a Flight SQL server about.
+    ///
+    /// The text, or @FILE. A server executes it at info. The text is part of reports.
+    #[arg(long, value_name = "QUERY", value_parser = source::query, conflicts_with = "source")]
+    pub(crate) sql: Option<Source>,
 
     /// Type of the action that is called, with action.
     ///

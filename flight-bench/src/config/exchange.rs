@@ -21,7 +21,7 @@ impl Config {
                 "--format arrow has lines for get and put alone; use it with one of them",
             ));
         }
-        if matches!(work.source, Source::Ticket(_) | Source::Perf) {
+        if matches!(work.source, Source::Sql(_) | Source::Ticket(_) | Source::Perf) {
             return Err(Stop::usage(
                 "--source of exchange is the descriptor that it begins with: path:a/b or cmd:TEXT",
             ));

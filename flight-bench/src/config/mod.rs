@@ -20,7 +20,8 @@ use flight_wire::limits::{
 
 pub(crate) use crate::cli::{Arrival, KeyKind, Rate, Resume};
 use crate::cli::{
-    Call, Cli, Command, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs, Verify,
+    Call, Cli, Command, Follow, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs,
+    Verify,
 };
 use crate::exit::Stop;
 use crate::limits;
@@ -136,6 +137,7 @@ pub(crate) struct GetWork {
     pub(crate) batch_rows: Option<u64>,
     pub(crate) message_bytes: Option<u64>,
     pub(crate) verify: Verify,
+    pub(crate) follow: Follow,
 }
 
 #[derive(Debug, Clone)]
@@ -287,8 +289,9 @@ impl Config {
     }
 
     fn get(args: GetArgs) -> Result<Self, Stop> {
-        let work = args.work;
-        check_get_sources(&work.source, &work)?;
+        let mut work = args.work;
+        let sources = [std::mem::take(&mut work.source), std::mem::take(&mut work.sql)].concat();
+        check_get_sources(&sources, &work)?;
         let records =
             within("--records-per-stream", work.records_per_stream, 1, limits::PERF_RECORDS_MAX)?;
         let get = GetWork {
@@ -302,7 +305,8 @@ impl Config {
                 SEND_MESSAGE_BYTES_MAX as u64,
             )?,
             verify: work.verify,
-            sources: work.source,
+            sources,
+            follow: work.follow_locations,
         };
         let load = Load::from_args(&args.load)?;
         Ok(Self {
@@ -320,10 +324,11 @@ impl Config {
     fn put(args: PutArgs) -> Result<Self, Stop> {
         let work = args.work;
         match &work.source {
-            Some(Source::Ticket(_)) => {
-                return Err(Stop::usage(
-                    "--source ticket: is for get; put writes to path:a/b, cmd:TEXT or perf",
-                ));
+            Some(source @ (Source::Ticket(_) | Source::Sql(_))) => {
+                let kind = if matches!(source, Source::Sql(_)) { "sql:" } else { "ticket:" };
+                return Err(Stop::usage(format!(
+                    "--source {kind} is for get; put writes to path:a/b, cmd:TEXT or perf"
+                )));
             }
             Some(source) if work.verify == Verify::Checksum && source.stored_as().is_none() => {
                 return Err(Stop::usage(format!(
@@ -391,7 +396,8 @@ fn check_get_sources(sources: &[Source], work: &crate::cli::GetWorkArgs) -> Resu
             if given && !allowed {
                 return Err(Stop::usage(format!(
                     "{flag} is part of a request that this program writes; it goes with --source \
-                     {kinds}, not with {source}"
+                     {kinds}, not with {}",
+                    source.named()
                 )));
             }
         }

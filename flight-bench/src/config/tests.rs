@@ -62,6 +62,13 @@ fn what_a_foreign_request_says_cannot_be_changed() {
     check("get --source ticket:x --verify checksum", "not with ticket:<redacted>");
     check("get --source perf --batch-rows 100", "accepted");
     check("put --source ticket:x", "--source ticket: is for get");
+    check("put --source sql:x", "--source sql: is for get");
+    check("exchange --source sql:x", "path:a/b or cmd:TEXT");
+    check("get --sql x --batch-rows 100", "not with sql:x");
+    check("get --sql x --verify checksum", "not with sql:x");
+    check("get --sql x --sql @file.sql", "accepted");
+    check("unary schema --sql x", "accepted");
+    check("unary list --sql x", "--sql goes with info, schema and poll, not with ListFlights");
     check("put --source perf --verify checksum", "which --source perf does not name");
     check("put --source cmd:x --verify checksum", "which --source cmd:x does not name");
     let replace = r#"put --source cmd:{"dataset":"x","mode":"replace"} --verify checksum"#;

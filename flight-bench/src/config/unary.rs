@@ -52,6 +52,7 @@ impl Config {
         let asks = matches!(call, Call::Info | Call::Schema | Call::Poll);
         let rules = [
             ("--source", work.source.is_some(), asks, "info, schema and poll"),
+            ("--sql", work.sql.is_some(), asks, "info, schema and poll"),
             ("--action", work.action.is_some(), call == Call::Action, "action"),
             ("--body", work.body.is_some(), call == Call::Action, "action"),
         ];
@@ -63,14 +64,14 @@ impl Config {
         }
         if let Some(Source::Ticket(_)) = work.source {
             return Err(Stop::usage(
-                "--source ticket: is for get; info, schema and poll ask about path:a/b, cmd:TEXT \
-                 or perf",
+                "--source ticket: is for get; info, schema and poll ask about path:a/b, cmd:TEXT, \
+                 sql:QUERY or perf",
             ));
         }
         let max = RECEIVE_MESSAGE_BYTES_MAX as u64;
         let unary = UnaryWork {
             call,
-            source: work.source,
+            source: work.source.or(work.sql),
             action: work.action.unwrap_or_else(|| "ping".to_owned()),
             body: work.body.unwrap_or_default(),
         };

@@ -19,7 +19,7 @@ use anyhow::{Context, anyhow};
 use flight_net::client::{ConnectOptions, Connector};
 use tempfile::TempDir;
 
-use crate::cli::Source;
+use crate::cli::{Follow, Source};
 use crate::config::LadderConfig;
 use crate::exit::{Exit, Stop};
 use crate::limits;
@@ -29,7 +29,7 @@ use crate::record::Live;
 use crate::report::{Host, LadderResults, Outcome};
 use crate::run::order_of;
 use crate::target::{
-    ChildServer, Control, PlanOptions, TlsSide, make_certificates, make_sample, plan,
+    ChildServer, Control, Places, PlanOptions, TlsSide, make_certificates, make_sample, plan,
     server_program,
 };
 use climb::Site;
@@ -192,7 +192,9 @@ async fn set_up(
     let source = Source::Path(vec![SAMPLE.to_owned()]);
     let message_bytes = Some(config.message_bytes as u64);
     let options = PlanOptions { message_bytes, streams: 1, ..PlanOptions::default() };
-    let tickets = plan(&mut control, &source, options).await?.tickets_of(0).to_vec();
+    let mut places = Places::new(flight.clone(), Follow::Never);
+    let plan = plan(&mut control, &source, options, &mut places).await?;
+    let tickets = plan.parts_of(0).iter().map(|part| part.ticket.clone()).collect();
     Ok(Site {
         messages: Messages::of_file(&file, config.message_bytes)?.whole(),
         raw: raw.clone(),

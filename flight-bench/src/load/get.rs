@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_schema::{Schema, SchemaRef};
 use flight_wire::{BatchDecoder, Checksum, DecodeLimits, Decoded, FlightMessage};
 
@@ -9,8 +10,9 @@ use super::paced::Paced;
 use super::stream::Stream;
 use super::{GetCheck, GetJob};
 use crate::config::Extent;
+use crate::limits;
 use crate::record::{Failure, Metric, Transfer};
-use crate::target::Plan;
+use crate::target::{Capability, Part, Plan, Question};
 use crate::workload::value_bytes;
 
 /// Reads until the run is over or the stream has read what it had to.
@@ -18,14 +20,14 @@ pub(super) async fn run(stream: &Stream, job: &GetJob, extent: Extent) {
     let plan = &job.plans[stream.id % job.plans.len()];
     let by_window = matches!(extent, Extent::Window { .. });
     if !by_window {
-        stream.wait_for_the_clock().await;
+        stream.wait_for_the_clock_at(plan.first_place(stream.id)).await;
     }
     let mut left = Left::of(extent);
     while left.any() {
         match pass(stream, job, plan, &mut left).await {
             Ok(()) => left.passed(),
             Err(failure) => {
-                let patient = stream.failed(failure).await;
+                let patient = stream.failed(Capability::Get.explained(failure)).await;
                 // A pass that failed is one of those asked for; batches are not given up so soon.
                 left.passed();
                 if !by_window && !patient {
@@ -75,12 +77,17 @@ impl Left {
     }
 }
 
-/// Reads the plan's tickets of this stream once, in order, and compares the rows.
+/// Reads the endpoints of this stream once, in order, and compares the rows.
 async fn pass(stream: &Stream, job: &GetJob, plan: &Plan, left: &mut Left) -> Result<(), Failure> {
+    let anew = match plan.asked_anew() {
+        Some(question) => Some(ask(stream, question).await?),
+        None => None,
+    };
+    let plan = anew.as_ref().unwrap_or(plan);
     let mut rows = 0;
     let mut empty = true;
-    for ticket in plan.tickets_of(stream.id) {
-        let read = read(stream, job, plan, ticket, left).await?;
+    for part in plan.parts_of(stream.id) {
+        let read = read(stream, job, plan, part, left).await?;
         rows += read.rows;
         empty &= read.batches == 0;
         if !left.any() {
@@ -101,6 +108,18 @@ async fn pass(stream: &Stream, job: &GetJob, plan: &Plan, left: &mut Left) -> Re
     plan.check_rows(rows).map_err(|why| Failure::new("MISMATCH", format!("{why}; {ANYWAY}")))
 }
 
+/// Asks for a plan of this pass alone, as part of what is measured.
+async fn ask(stream: &Stream, question: &Question) -> Result<Plan, Failure> {
+    let connection = stream.link.calls(stream.shared_recorder()).await?;
+    let mut client =
+        FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
+    let asked = Instant::now();
+    let info = client.get_flight_info(question.descriptor.clone()).await?.into_inner();
+    let answered = Instant::now();
+    stream.recorder().latency(Metric::GetInfo, answered - asked, answered);
+    question.plan(&info).map_err(|why| Failure::new("MISMATCH", why))
+}
+
 /// What one DoGet brought.
 #[derive(Default)]
 struct Read {
@@ -112,15 +131,15 @@ async fn read(
     stream: &Stream,
     job: &GetJob,
     plan: &Plan,
-    ticket: &[u8],
+    part: &Part,
     left: &mut Left,
 ) -> Result<Read, Failure> {
-    let connection = stream.link.connection(stream.shared_recorder()).await?;
+    let connection = stream.link.connection_to(part.place, stream.shared_recorder()).await?;
     let opened = Instant::now();
     stream.opening(opened);
     let paced = stream.paced.as_ref();
     let metadata = paced.map(Paced::metadata).unwrap_or_default();
-    let mut messages = connection.do_get(ticket, metadata).await?;
+    let mut messages = connection.do_get(&part.ticket, metadata).await?;
     let mut decoder = BatchDecoder::new(decode_limits(job));
     let mut got = Read::default();
     // The end of one batch is the beginning of the wait for the next: one stamp for both.

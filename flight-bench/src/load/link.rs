@@ -1,4 +1,5 @@
-//! One connection that streams share, made again when it is lost.
+//! The connections that streams share: to the target and to each place that it names; made again when
+//! they are lost.
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -8,70 +9,95 @@ use tokio::sync::Mutex;
 
 use crate::record::{Failure, Metric, Recorder};
 
-/// A place for a connection. Streams of one thread share it.
+/// A place for a connection to each server. Streams of one thread share it.
 pub(super) struct Link {
+    target: Spot,
+    /// As the indices of a plan count them.
+    places: Vec<Spot>,
+    /// For calls without batches, which go to the target.
+    calls: Mutex<Option<Connection>>,
+    calls_were_made: Cell<bool>,
+}
+
+/// A place for a connection for batches.
+struct Spot {
     connector: Connector,
     // Held while connecting, so that streams that share a lost connection make one new one.
     connection: Mutex<Option<StreamConnection>>,
-    /// For calls without batches.
-    calls: Mutex<Option<Connection>>,
-    /// Whether there was one before: for batches, and for calls.
-    had_connection: Cell<bool>,
-    had_calls: Cell<bool>,
+    was_connected: Cell<bool>,
+}
+
+impl Spot {
+    fn new(connector: Connector) -> Self {
+        Self { connector, connection: Mutex::new(None), was_connected: Cell::new(false) }
+    }
 }
 
 impl Link {
-    pub(super) fn new(connector: Connector) -> Self {
-        let (connection, calls) = (Mutex::new(None), Mutex::new(None));
-        let (had_connection, had_calls) = (Cell::new(false), Cell::new(false));
-        Self { connector, connection, calls, had_connection, had_calls }
+    pub(super) fn new(target: Connector, places: &[Connector]) -> Self {
+        Self {
+            target: Spot::new(target),
+            places: places.iter().cloned().map(Spot::new).collect(),
+            calls: Mutex::new(None),
+            calls_were_made: Cell::new(false),
+        }
     }
 
     /// What makes connections that no stream shares.
     pub(super) fn connector(&self) -> &Connector {
-        &self.connector
+        &self.target.connector
     }
 
-    /// The connection for batches, made now if there is none or it is closed.
+    /// The connection for batches to the target, made now if there is none or it is closed.
     pub(super) async fn connection(
         &self,
         recorder: &RefCell<Recorder>,
     ) -> Result<StreamConnection, Failure> {
-        let mut place = self.connection.lock().await;
-        if let Some(connection) = place.as_ref().filter(|connection| !connection.is_closed()) {
+        self.connection_to(None, recorder).await
+    }
+
+    /// The same to a place of a plan.
+    pub(super) async fn connection_to(
+        &self,
+        place: Option<usize>,
+        recorder: &RefCell<Recorder>,
+    ) -> Result<StreamConnection, Failure> {
+        let spot = place.map_or(&self.target, |index| &self.places[index]);
+        let mut held = spot.connection.lock().await;
+        if let Some(connection) = held.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        *place = None;
-        let made =
-            Self::made(recorder, &self.had_connection, self.connector.connect_streams()).await?;
-        Ok(place.insert(made).clone())
+        *held = None;
+        let connecting = spot.connector.connect_streams();
+        let made = made(recorder, &spot.was_connected, connecting).await?;
+        Ok(held.insert(made).clone())
     }
 
     /// The connection for calls without batches, made now if there is none or it is closed.
     pub(super) async fn calls(&self, recorder: &RefCell<Recorder>) -> Result<Connection, Failure> {
-        let mut place = self.calls.lock().await;
-        if let Some(connection) = place.as_ref().filter(|connection| !connection.is_closed()) {
+        let mut held = self.calls.lock().await;
+        if let Some(connection) = held.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        *place = None;
-        let made = Self::made(recorder, &self.had_calls, self.connector.connect()).await?;
-        Ok(place.insert(made).clone())
+        *held = None;
+        let made = made(recorder, &self.calls_were_made, self.connector().connect()).await?;
+        Ok(held.insert(made).clone())
     }
+}
 
-    async fn made<C>(
-        recorder: &RefCell<Recorder>,
-        had_one: &Cell<bool>,
-        connecting: impl Future<Output = Result<C, ConnectError>>,
-    ) -> Result<C, Failure> {
-        let started = Instant::now();
-        let made = connecting.await;
-        let ended = Instant::now();
-        let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
-        let mut recorder = recorder.borrow_mut();
-        recorder.latency(Metric::Connect, ended - started, ended);
-        if had_one.replace(true) {
-            recorder.reconnected(ended);
-        }
-        Ok(connection)
+async fn made<C>(
+    recorder: &RefCell<Recorder>,
+    was_connected: &Cell<bool>,
+    connecting: impl Future<Output = Result<C, ConnectError>>,
+) -> Result<C, Failure> {
+    let started = Instant::now();
+    let made = connecting.await;
+    let ended = Instant::now();
+    let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
+    let mut recorder = recorder.borrow_mut();
+    recorder.latency(Metric::Connect, ended - started, ended);
+    if was_connected.replace(true) {
+        recorder.reconnected(ended);
     }
+    Ok(connection)
 }

@@ -70,6 +70,6 @@ async fn operate(stream: &Stream, operation: &OperationJob) -> Result<(), Failur
         OperationJob::Get(job) => get::once(stream, job).await,
         OperationJob::Put(job) => put::once(stream, job).await,
         OperationJob::Exchange { job, batches } => exchange::once(stream, job, *batches).await,
-        OperationJob::Unary(job) => unary::call(stream, &job.request).await,
+        OperationJob::Unary(job) => unary::call(stream, job).await,
     }
 }

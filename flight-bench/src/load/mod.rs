@@ -31,7 +31,7 @@ use crate::config::{Extent, Load, Pace, Resume};
 use crate::exit::Stop;
 use crate::limits;
 use crate::record::{Failure, Live, Metric, Recording};
-use crate::target::Plan;
+use crate::target::{Capability, Plan};
 use crate::workload::Pool;
 use gate::Gate;
 
@@ -98,12 +98,22 @@ pub(crate) struct ConnectJob {
 /// What streams call.
 pub(crate) struct UnaryJob {
     pub(crate) request: Request,
+    /// What the call takes of a server.
+    pub(crate) capability: Capability,
+}
+
+impl UnaryJob {
+    fn explained(&self, failure: Failure) -> Failure {
+        self.capability.explained(failure)
+    }
 }
 
 /// What streams read.
 pub(crate) struct GetJob {
     /// One for each source; stream `i` takes plan `i` modulo their number.
     pub(crate) plans: Vec<Plan>,
+    /// What connects to places other than the target.
+    pub(crate) places: Vec<Connector>,
     pub(crate) max_message_bytes: usize,
     pub(crate) check: GetCheck,
 }
@@ -180,6 +190,14 @@ impl PutJob {
 }
 
 impl Job {
+    /// What connects to places other than the target.
+    fn places(&self) -> &[Connector] {
+        match &self.work {
+            JobWork::Get(get) => &get.places,
+            _ => &[],
+        }
+    }
+
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         let (first, closed, open): (_, &[Metric], &[Metric]) = match &self.work {
             JobWork::Get(_) => (Some(Metric::Connect), &GET, &GET_OPEN),
@@ -226,7 +244,8 @@ impl Job {
     }
 }
 
-const GET: [Metric; 3] = [Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream];
+const GET: [Metric; 4] =
+    [Metric::GetInfo, Metric::GetFirstBatch, Metric::GetWait, Metric::GetStream];
 const GET_OPEN: [Metric; 3] = [Metric::GetDelivery, Metric::GetResponse, Metric::GetLag];
 const PUT: [Metric; 4] =
     [Metric::PutFirstAck, Metric::PutAck, Metric::PutWriteWait, Metric::PutCommit];

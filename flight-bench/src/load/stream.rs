@@ -93,7 +93,13 @@ impl Stream {
 
     /// Connects before the clock starts, and waits for the clock.
     pub(super) async fn wait_for_the_clock(&self) {
-        self.wait_once(async || self.link.connection(&self.recorder).await.map(drop)).await;
+        self.wait_for_the_clock_at(None).await;
+    }
+
+    /// The same for streams that begin at a place of a plan.
+    pub(super) async fn wait_for_the_clock_at(&self, place: Option<usize>) {
+        let connect = async || self.link.connection_to(place, &self.recorder).await.map(drop);
+        self.wait_once(connect).await;
     }
 
     /// The same for streams of calls without batches.

@@ -36,7 +36,7 @@ pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
         Extent::Batches(calls) | Extent::Passes(calls) => calls,
     };
     while left > 0 {
-        match call(stream, &job.request).await {
+        match call(stream, job).await {
             Ok(()) => left -= u64::from(!by_window),
             Err(failure) => {
                 if !stream.failed(failure).await && !by_window {
@@ -48,13 +48,14 @@ pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
 }
 
 /// One call, at its time in an open loop.
-pub(super) async fn call(stream: &Stream, request: &Request) -> Result<(), Failure> {
+pub(super) async fn call(stream: &Stream, job: &UnaryJob) -> Result<(), Failure> {
     let connection = stream.link.calls(stream.shared_recorder()).await?;
     let mut client =
         FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
     let intended = stream.next_arrival().await;
     let sent = Instant::now();
-    let bytes = answer(&mut client, request).await?;
+    let answer = job.request.answer(&mut client).await;
+    let bytes = answer.map_err(|status| job.explained(status.into()))?;
     let done = Instant::now();
     // An answer has bytes of a message and no array.
     let amount = Transfer { batches: 1, encoded_bytes: bytes, ..Transfer::default() };
@@ -70,23 +71,31 @@ pub(super) async fn call(stream: &Stream, request: &Request) -> Result<(), Failu
     Ok(())
 }
 
-/// Makes the call; how many bytes the answer has, as protobuf messages.
-async fn answer(
-    client: &mut FlightServiceClient<Connection>,
-    request: &Request,
-) -> Result<u64, Status> {
-    let bytes = match request.clone() {
-        Request::Info(descriptor) => {
-            client.get_flight_info(descriptor).await?.get_ref().encoded_len()
-        }
-        Request::Schema(descriptor) => client.get_schema(descriptor).await?.get_ref().encoded_len(),
-        Request::Poll(descriptor) => {
-            client.poll_flight_info(descriptor).await?.get_ref().encoded_len()
-        }
-        Request::List(criteria) => all(client.list_flights(criteria).await?.into_inner()).await?,
-        Request::Action(action) => all(client.do_action(action).await?.into_inner()).await?,
-    };
-    Ok(bytes as u64)
+impl Request {
+    /// Makes the call; how many bytes the answer has, as protobuf messages.
+    ///
+    /// # Errors
+    ///
+    /// The server's refusal.
+    pub(crate) async fn answer(
+        &self,
+        client: &mut FlightServiceClient<Connection>,
+    ) -> Result<u64, Status> {
+        let bytes = match self.clone() {
+            Self::Info(descriptor) => {
+                client.get_flight_info(descriptor).await?.get_ref().encoded_len()
+            }
+            Self::Schema(descriptor) => {
+                client.get_schema(descriptor).await?.get_ref().encoded_len()
+            }
+            Self::Poll(descriptor) => {
+                client.poll_flight_info(descriptor).await?.get_ref().encoded_len()
+            }
+            Self::List(criteria) => all(client.list_flights(criteria).await?.into_inner()).await?,
+            Self::Action(action) => all(client.do_action(action).await?.into_inner()).await?,
+        };
+        Ok(bytes as u64)
+    }
 }
 
 /// Bytes of all messages of a stream.

@@ -91,7 +91,7 @@ impl ErrorTally {
 }
 
 /// A server's sentence as one bounded line: it may hold anything.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(ERROR_SENTENCE_CHARS_MAX).map(printable).collect()
 }

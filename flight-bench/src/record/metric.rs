@@ -7,6 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Metric {
     Connect,
+    GetInfo,
     GetFirstBatch,
     GetWait,
     GetStream,
@@ -36,8 +37,9 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 27] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::Connect,
+        Self::GetInfo,
         Self::GetFirstBatch,
         Self::GetWait,
         Self::GetStream,
@@ -70,6 +72,7 @@ impl Metric {
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::GetInfo => "get.info",
             Self::GetFirstBatch => "get.ttfb",
             Self::GetWait => "get.wait",
             Self::GetStream => "get.stream",
@@ -110,6 +113,7 @@ impl Metric {
             Self::Connect => {
                 "socket to ready HTTP/2 connection, TLS included; those before the window count too"
             }
+            Self::GetInfo => "GetFlightInfo called to its answer: every pass asks its query anew",
             Self::GetFirstBatch => "DoGet called to first batch decoded",
             Self::GetWait => "blocked until the next batch came (not a latency)",
             Self::GetStream => "DoGet called to end of stream",

@@ -11,7 +11,7 @@ mod slices;
 mod summary;
 mod window;
 
-pub(crate) use error::{ErrorTally, Errors, Failure};
+pub(crate) use error::{ErrorTally, Errors, Failure, one_line};
 pub(crate) use live::Live;
 pub(crate) use metric::Metric;
 pub(crate) use recorder::{Counts, Operation, Recorder, Recording, StreamCounts, Transfer};

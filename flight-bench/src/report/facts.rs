@@ -12,8 +12,8 @@ use time::format_description::well_known::Rfc3339;
 use super::cost::{bottleneck, sides};
 use super::figures::nanos;
 use super::lines::counted;
-use super::results::{Outcome, Results, RunRecord, Variant};
-use super::text::{errors, missing_repeats, model, plan, started as name_of};
+use super::results::{Outcome, Results, RunRecord, ServerRecord, Variant};
+use super::text::{errors, missing_repeats, model, plan, sources, started as name_of};
 use super::workload::Workload;
 use super::{Host, LadderResults};
 use crate::load::Acks;
@@ -27,7 +27,7 @@ pub(super) fn title(results: &Results) -> String {
     let record = &results.record;
     let mut parts = vec![format!("flight-bench {}", record.command)];
     parts.extend(record.call.clone().or(record.mix.clone()));
-    parts.extend((!record.sources.is_empty()).then(|| record.sources.join(", ")));
+    parts.extend((!record.sources.is_empty()).then(|| sources(record)));
     parts.join(" · ")
 }
 
@@ -118,12 +118,29 @@ pub(super) fn verified(results: &Results) -> Option<String> {
     Some(format!("verified {verdict} by {method}: {batches} batches, {rows} rows"))
 }
 
+/// What a server that this run did not start has shown: what it can do, and where else it had its
+/// data read.
+pub(super) fn of_foreign(server: &ServerRecord) -> Vec<Fact> {
+    if server.kind != "given" {
+        return Vec::new();
+    }
+    let read = server.locations.iter().filter(|place| place.read);
+    let parts = [
+        ("the server has", server.caps.names(true)),
+        ("the server lacks", server.caps.names(false)),
+        ("read, as the server says, from", read.map(|place| &*place.location).collect()),
+    ];
+    let known = parts.into_iter().filter(|(_, names)| !names.is_empty());
+    known.map(|(what, names)| fact(what, &names.join(", "))).collect()
+}
+
 /// Where the run was made and against what.
 pub(super) fn environment(results: &Results) -> Vec<Fact> {
     let mut facts = vec![fact("run", &results.id)];
     facts.extend(started(results.started));
     if let Some(server) = &results.server {
         facts.push(fact("server", &name_of(server).unwrap_or_else(|| server.kind.to_string())));
+        facts.extend(of_foreign(server));
     }
     for variant in results.variants.iter().filter(|variant| variant.part.is_none()) {
         facts.push((format!("server of {}", variant.id()), variant.url.clone()));
@@ -234,6 +251,7 @@ fn word(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::report::results::tests::single;
+    use crate::target::{Capability, Caps, PlaceRecord};
     use serde_json::json;
 
     fn check(part: &Value, want: &[(&str, &str)]) {
@@ -251,6 +269,26 @@ mod tests {
         check(&json!({"window_ns": 3_000_000_000_u64}), &[("window", "3.00 s")]);
         check(&json!({"max_message_bytes": 256 << 20}), &[("max message", "256 MiB")]);
         check(&json!({"sources": ["a", "b"], "none": [], "null": null}), &[("sources", "a, b")]);
+    }
+
+    #[test]
+    fn a_server_that_was_not_started_is_told_by_what_it_has() {
+        let mut caps = Caps::default();
+        caps.note(Capability::Get, true);
+        caps.note(Capability::Actions, false);
+        let place =
+            |location: &str, read| PlaceRecord { location: location.into(), read, why: None };
+        let locations = vec![place("grpc://a:1", false), place("grpc://b:1", true)];
+        let mut server = ServerRecord { caps, locations, ..ServerRecord::default() };
+        server.kind = "given".into();
+        let want = [
+            fact("the server has", "DoGet"),
+            fact("the server lacks", "ListActions"),
+            fact("read, as the server says, from", "grpc://b:1"),
+        ];
+        assert_eq!(of_foreign(&server), want);
+        server.kind = "child".into();
+        assert_eq!(of_foreign(&server), []);
     }
 
     #[test]

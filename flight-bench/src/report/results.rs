@@ -12,7 +12,7 @@ use crate::config::Extent;
 use crate::exit::Exit;
 use crate::load::{Acks, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
-use crate::target::TlsSide;
+use crate::target::{Caps, PlaceRecord, TlsSide};
 use crate::threshold::ThresholdRecord;
 use crate::workload::Kind;
 
@@ -84,6 +84,9 @@ pub(crate) struct RunRecord {
     /// Rows of the sample of a started server.
     #[serde(default)]
     pub(crate) sample_rows: Option<u64>,
+    /// Which places that the server names `get` reads from: `never`, `same` or `always`.
+    #[serde(default)]
+    pub(crate) follow_locations: Option<Name>,
 }
 
 /// A word that this program writes, or read from what it has written.
@@ -99,13 +102,19 @@ pub(crate) struct ExtentRecord {
 }
 
 /// The server, as far as it is known.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ServerRecord {
     /// `child` (started by this run) or `given`.
     pub(crate) kind: Name,
     pub(crate) name: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) pid: Option<u32>,
+    /// What it can do, as far as the run asked.
+    #[serde(default)]
+    pub(crate) caps: Caps,
+    /// The places other than itself that it named for what was read.
+    #[serde(default)]
+    pub(crate) locations: Vec<PlaceRecord>,
 }
 
 /// One row: a workload over one transport.
@@ -286,6 +295,13 @@ impl Measured {
 }
 
 impl Results {
+    /// Takes over what an answer, or a run, has shown of the server.
+    pub(crate) fn note_caps(&mut self, caps: Caps) {
+        if let Some(server) = &mut self.server {
+            server.caps.merge(caps);
+        }
+    }
+
     pub(crate) fn errors(&self) -> ErrorTally {
         let mut all = ErrorTally::default();
         // Those of parts are among those of their mix.

@@ -133,12 +133,14 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             h2_stream_window: None,
             h2_connection_window: None,
             sample_rows: None,
+            follow_locations: None,
         },
         server: Some(ServerRecord {
             kind: "child".into(),
             name: Some("flight-server".to_owned()),
             version: Some("0.1.0".to_owned()),
             pid: Some(4312),
+            ..ServerRecord::default()
         }),
         host: Host::default(),
         variants: rows.iter().map(|row| filled(*row)).collect(),

@@ -7,13 +7,14 @@ use flight_chart::Column;
 
 use super::cost::{bottleneck, sides};
 use super::ending::{Reason, ending};
-use super::facts::moved;
+use super::facts::{moved, of_foreign};
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::lines::{counted, line, parts, wrapped};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Variant};
 use super::summary::Statistic;
 use super::tables;
 use super::workload::{OPERATIONS, Workload};
+use crate::cli::named;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Metric, PERCENTILES};
 use flight_stats::median;
@@ -39,7 +40,7 @@ fn head(out: &mut String, results: &Results) {
             format!("flight-bench {}", env!("CARGO_PKG_VERSION")),
             record.command.clone().into_owned(),
             record.mix.clone().unwrap_or_default(),
-            record.sources.join(", "),
+            sources(record),
             counted(record.streams, "stream"),
             counted(record.connections, "connection"),
             counted(record.threads, "thread"),
@@ -52,6 +53,14 @@ fn head(out: &mut String, results: &Results) {
         parts(out, &[server(results, variant), variant.label.clone(), transport]);
         tls(out, variant);
     }
+    for (what, told) in results.server.iter().flat_map(of_foreign) {
+        wrapped(out, "", "  ", &format!("{what} {told}"));
+    }
+}
+
+/// What was read or written, each within a line.
+pub(super) fn sources(record: &RunRecord) -> String {
+    record.sources.iter().map(|source| named(source)).collect::<Vec<_>>().join(", ")
 }
 
 /// `closed loop`, `open loop, 20000/s, poisson arrivals`.

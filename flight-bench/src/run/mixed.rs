@@ -6,13 +6,13 @@ use arrow_flight::Criteria;
 
 use super::rows::{connect, exchange_job, get_job, pool, put_job, site, variant};
 use super::stage::{SAMPLE, Stage};
-use crate::cli::Source;
+use crate::cli::{Follow, Source};
 use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutWork, Target};
 use crate::exit::Stop;
 use crate::load::{Job, JobWork, MixedJob, OperationJob, Request, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Part, Results, Variant, Workload};
-use crate::target::{Control, PlanOptions, descriptor, only_dataset};
+use crate::target::{Capability, Control, PlanOptions, descriptor, only_dataset};
 use crate::workload::{Kind, Pool};
 
 pub(super) async fn prepare(
@@ -40,7 +40,8 @@ pub(super) async fn prepare(
     for (kind, weight) in work.mix.parts().iter().copied() {
         let (operation, acks) = match (kind, &pool, &source) {
             (Kind::Get, _, Some(source)) => {
-                let job = get_job(config, &mut control, &get_work(work, source), results).await?;
+                let (target, get) = (&site.connector, get_work(work, source));
+                let job = get_job(config, &mut control, target, &get, results).await?;
                 (OperationJob::Get(job), None)
             }
             (Kind::Put, Some(pool), _) => {
@@ -56,7 +57,12 @@ pub(super) async fn prepare(
             }
             (kind, ..) => {
                 let request = request(kind, source.as_ref(), config.load.streams)?;
-                (OperationJob::Unary(UnaryJob { request }), None)
+                let capability = match kind {
+                    Kind::Schema => Capability::Schema,
+                    Kind::List => Capability::List,
+                    _ => Capability::Info,
+                };
+                (OperationJob::Unary(UnaryJob { request, capability }), None)
             }
         };
         parts.push((weight, operation));
@@ -116,6 +122,7 @@ fn get_work(work: &MixedWork, source: &Source) -> GetWork {
         batch_rows: None,
         message_bytes: None,
         verify: work.verify,
+        follow: Follow::Never,
     }
 }
 

@@ -11,12 +11,14 @@ mod verify;
 
 use std::sync::Arc;
 
+use crate::cli::Call;
 use crate::config::{Config, Load, Pace, Rate};
 use crate::exit::{Exit, Stop};
 use crate::load::{self, Interrupt, Job, JobWork, Repeat};
 use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
 use crate::report::{Measured, Outcome, Results, Variant, Workload};
+use crate::target::{Capability, Caps, LACKS};
 pub(crate) use record::run_record;
 use stage::Stage;
 
@@ -46,7 +48,9 @@ async fn stages(
         () = interrupt.wait() => return Err(Stop::interrupted()),
     };
     open_loop(config, &jobs, results, progress, interrupt).await?;
-    rounds(&config.load, &jobs, &mut results.variants, progress, interrupt).await?;
+    let measured = rounds(&config.load, &jobs, &mut results.variants, progress, interrupt).await;
+    results.note_caps(shown_by(results));
+    measured?;
     results.verify = verify::content(config, stage, &jobs, progress, interrupt).await?;
     Ok(())
 }
@@ -132,6 +136,28 @@ async fn rounds(
         }
     }
     Ok(())
+}
+
+/// What the measured calls have shown of the server.
+fn shown_by(results: &Results) -> Caps {
+    let mut caps = Caps::default();
+    for variant in &results.variants {
+        let capability = match variant.workload {
+            Workload::Get => Capability::Get,
+            Workload::Put => Capability::Put,
+            Workload::Exchange => Capability::Exchange,
+            Workload::Unary if results.record.call.as_deref() == Some(Call::Action.name()) => {
+                Capability::Action
+            }
+            Workload::Unary | Workload::Tls | Workload::Mixed => continue,
+        };
+        if variant.measured.iter().any(Measured::moved) {
+            caps.note(capability, true);
+        } else if variant.errors().iter().any(|(code, _)| code == LACKS) {
+            caps.note(capability, false);
+        }
+    }
+    caps
 }
 
 /// A variant as the progress display shows it, with those of the parts that it has.

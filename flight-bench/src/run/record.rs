@@ -13,7 +13,7 @@ use crate::workload::Kind;
 /// Empty results for `config`.
 pub(super) fn of(config: &Config) -> Results {
     let started = SystemTime::now();
-    let given = ServerRecord { kind: "given".into(), name: None, version: None, pid: None };
+    let given = ServerRecord { kind: "given".into(), ..ServerRecord::default() };
     Results {
         id: run_id(started, std::process::id()),
         started,
@@ -98,6 +98,7 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
             let perf = get.sources.contains(&Source::Perf);
             record.records_per_stream = perf.then_some(get.records_per_stream);
             record.verify = name(get.verify).into();
+            record.follow_locations = Some(get.follow.name().into());
         }
         Work::Put(put) => {
             record.command = "put".into();

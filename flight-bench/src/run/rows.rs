@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_flight::{Action, Criteria};
+use flight_net::client::Connector;
 use prost::Message;
 
 use super::mixed;
 use super::stage::{SAMPLE, Site, Stage, sample};
-use crate::cli::{Call, Source, Verify};
+use crate::cli::{Call, Follow, Source, Verify};
 use crate::config::{
     Config, ExchangeWork, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork,
     Work,
@@ -21,8 +22,8 @@ use crate::load::{
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
-    Control, PlanOptions, Uploads, client_tls, descriptor, only_dataset, plan, probe_acks,
-    server_program, trust_of,
+    Capability, Control, Places, Plan, PlanOptions, Uploads, client_tls, descriptor, only_dataset,
+    plan, probe_acks, probe_exchange, server_program, trust_of,
 };
 use crate::workload::Pool;
 
@@ -97,6 +98,7 @@ async fn quick(
         batch_rows: None,
         message_bytes: None,
         verify: Verify::Count,
+        follow: Follow::Never,
     };
     let mut put = PutWork {
         destination: None,
@@ -187,9 +189,10 @@ async fn get_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
-    let work = get_job(config, &mut control, work, results).await?;
+    let connector = site.connector.clone();
+    let work = get_job(config, &mut control, &connector, work, results).await?;
     let job = Job {
-        connector: site.connector.clone(),
+        connector,
         load: config.load.clone(),
         work: JobWork::Get(work),
         server_pid: site.pid.or(config.server_pid),
@@ -199,12 +202,41 @@ async fn get_row(
     Ok(Arc::new(job))
 }
 
+/// What streams read, and where.
 pub(super) async fn get_job(
     config: &Config,
     control: &mut Control,
+    target: &Connector,
     work: &GetWork,
     results: &mut Results,
 ) -> Result<GetJob, Stop> {
+    let mut places = Places::new(target.clone(), work.follow);
+    let plans = plans(config, control, work, &mut places, results).await;
+    results.note_caps(control.caps());
+    if let Some(server) = &mut results.server {
+        server.locations = places.records().to_vec();
+    }
+    let plans = plans?;
+    results.warnings.extend(places.warning());
+    Ok(GetJob {
+        plans,
+        places: places.followed().to_vec(),
+        max_message_bytes: config.link.max_message_bytes,
+        check: match work.verify {
+            Verify::None => GetCheck::Nothing,
+            Verify::Count | Verify::Checksum => GetCheck::Count,
+        },
+    })
+}
+
+/// Asks for what a `get` reads.
+async fn plans(
+    config: &Config,
+    control: &mut Control,
+    work: &GetWork,
+    places: &mut Places,
+    results: &mut Results,
+) -> Result<Vec<Plan>, Stop> {
     let mut sources = work.sources.clone();
     if sources.is_empty() {
         sources.push(only_dataset(control).await?);
@@ -212,16 +244,9 @@ pub(super) async fn get_job(
     results.record.sources = sources.iter().map(ToString::to_string).collect();
     let mut plans = Vec::new();
     for source in &sources {
-        plans.push(plan(control, source, plan_options(config, work)).await?);
+        plans.push(plan(control, source, plan_options(config, work), places).await?);
     }
-    Ok(GetJob {
-        plans,
-        max_message_bytes: config.link.max_message_bytes,
-        check: match work.verify {
-            Verify::None => GetCheck::Nothing,
-            Verify::Count | Verify::Checksum => GetCheck::Count,
-        },
-    })
+    Ok(plans)
 }
 
 async fn put_row(
@@ -259,7 +284,9 @@ pub(super) async fn put_job(
     let id = format!("{}-{}", results.id, site.transport);
     let streams = config.load.streams;
     let uploads = Uploads::new(control, work.destination.as_ref(), &id, streams).await?;
-    let acks = probe_acks(control, &uploads, pool).await?;
+    let acks = probe_acks(control, &uploads, pool).await;
+    results.note_caps(control.caps());
+    let acks = acks?;
     let inflight = work.inflight.unwrap_or_else(|| pool.suitable_inflight());
     results.record.inflight = Some(inflight);
     if results.record.sources.is_empty() {
@@ -286,7 +313,11 @@ async fn exchange_row(
     pool: &Arc<Pool>,
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
-    connect(&mut site).await?.ready().await?;
+    let descriptor = descriptor(&work.source, PlanOptions::default())?.encode_to_vec();
+    let mut control = connect(&mut site).await?;
+    let probed = probe_exchange(&mut control, &descriptor, pool).await;
+    results.note_caps(control.caps());
+    probed?;
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
@@ -319,7 +350,9 @@ async fn connect_row(
     work: TlsWork,
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
-    connect(&mut site).await?.ready().await?;
+    let mut control = connect(&mut site).await?;
+    control.ready().await?;
+    results.note_caps(control.caps());
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
@@ -338,12 +371,16 @@ async fn unary_row(
     results: &mut Results,
 ) -> Result<Arc<Job>, Stop> {
     let mut control = connect(&mut site).await?;
+    let mut capability = Capability::from(work.call);
     let mut about = async || {
         let source = match &work.source {
             Some(source) => source.clone(),
             None => only_dataset(&mut control).await?,
         };
         results.record.sources = vec![source.to_string()];
+        if work.call == Call::Info {
+            capability = Capability::of_source(&source);
+        }
         let options = PlanOptions { streams: config.load.streams, ..PlanOptions::default() };
         descriptor(&source, options)
     };
@@ -358,10 +395,17 @@ async fn unary_row(
         }
     };
     results.record.call = Some(work.call.name().to_owned());
+    // An action may change something, so that none is made but those that are measured.
+    let probed = match work.call {
+        Call::Action => control.ready().await,
+        _ => control.probe(capability, &request).await,
+    };
+    results.note_caps(control.caps());
+    probed?;
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
-        work: JobWork::Unary(UnaryJob { request }),
+        work: JobWork::Unary(UnaryJob { request, capability }),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };

@@ -74,6 +74,7 @@ impl Stage {
             name: Some("flight-server".to_owned()),
             version: Some(server.version().to_owned()),
             pid: Some(server.pid()),
+            ..ServerRecord::default()
         };
         let endpoints = server.endpoints().to_vec();
         self.servers.push(server);

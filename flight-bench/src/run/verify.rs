@@ -10,14 +10,14 @@ use tonic::metadata::MetadataMap;
 
 use super::rows::plan_options;
 use super::stage::Stage;
-use crate::cli::{Source, Verify};
+use crate::cli::{Follow, Source, Verify};
 use crate::config::{Config, Extent, GetWork, Load, PutWork, Work};
 use crate::exit::Stop;
 use crate::load::{self, GetCheck, GetJob, Interrupt, Job, JobWork, PutJob};
 use crate::progress::Progress;
 use crate::record::Failure;
 use crate::report::VerifyRecord;
-use crate::target::{Control, PlanOptions, plan};
+use crate::target::{Control, Places, PlanOptions, plan};
 use crate::workload::Pool;
 
 /// Checks the content where `--verify checksum` asks for it.
@@ -55,13 +55,18 @@ async fn checksums(
     interrupt: &Interrupt,
 ) -> Result<VerifyRecord, Stop> {
     let mut control = Control::connect(&job.connector).await?;
+    let mut places = Places::new(job.connector.clone(), work.follow);
     let options = PlanOptions { checksum: true, ..plan_options(config, work) };
     let mut plans = Vec::new();
     for source in sources_of(work, &mut control).await? {
-        plans.push(plan(&mut control, &source, options).await?);
+        plans.push(plan(&mut control, &source, options, &mut places).await?);
     }
-    let checking =
-        GetJob { plans, max_message_bytes: measured.max_message_bytes, check: GetCheck::Checksum };
+    let checking = GetJob {
+        plans,
+        places: places.followed().to_vec(),
+        max_message_bytes: measured.max_message_bytes,
+        check: GetCheck::Checksum,
+    };
     let work = JobWork::Get(checking);
     once_more(job, work, "checksum", interrupt).await
 }
@@ -140,10 +145,11 @@ async fn compare(
 ) -> Result<(u64, u64, bool), Stop> {
     let mut control = Control::connect(connector).await?;
     let source = Source::Path(name.to_vec());
-    let plan = plan(&mut control, &source, PlanOptions::default()).await?;
+    let mut places = Places::new(connector.clone(), Follow::Never);
+    let plan = plan(&mut control, &source, PlanOptions::default(), &mut places).await?;
     let mut compared = Compared { pool, next: 0, row: 0, batches: 0, rows: 0, equal: true };
-    for ticket in plan.tickets_of(0) {
-        compared.ticket(control.connection(), ticket).await.map_err(|failure| {
+    for part in plan.parts_of(0) {
+        compared.ticket(control.connection(), &part.ticket).await.map_err(|failure| {
             let Failure { code, sentence } = failure;
             Stop::failed(anyhow::anyhow!("reading {source} back: {code}: {sentence}"))
         })?;

@@ -8,8 +8,10 @@ use flight_wire::protocol::actions::DELETE_DATASET;
 use tokio_stream::StreamExt;
 use tonic::{Code, Status};
 
+use super::{Capability, Caps};
 use crate::exit::Stop;
 use crate::limits;
+use crate::load::Request;
 use crate::record::Failure;
 
 /// A connection for calls that are not measured.
@@ -19,6 +21,7 @@ pub(crate) struct Control {
     way_out: WayOut,
     /// Whether the server has answered a call, be it with a refusal.
     answered: bool,
+    caps: Caps,
 }
 
 /// What to try when a connection breaks as soon as it is used.
@@ -44,22 +47,50 @@ impl Control {
         let client = FlightServiceClient::new(connection.clone())
             .max_decoding_message_size(limits::CONTROL_BYTES_MAX);
         let way_out = WayOut::of(connector.endpoint());
-        Ok(Self { client, connection, way_out, answered: false })
+        Ok(Self { client, connection, way_out, answered: false, caps: Caps::default() })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
+    /// What the server has shown that it can do.
+    pub(crate) fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// Asks what `descriptor` stands for; `capability` is what that takes.
+    ///
     /// # Errors
     ///
     /// The server's refusal or a time-out.
     pub(crate) async fn flight_info(
         &mut self,
         descriptor: FlightDescriptor,
+        capability: Capability,
     ) -> Result<FlightInfo, Status> {
         let answer = in_time(self.client.get_flight_info(descriptor)).await;
-        Ok(self.noted(answer)?.into_inner())
+        Ok(self.noted(capability, answer)?.into_inner())
+    }
+
+    /// Makes a call once, to learn whether the server has it; that it is refused otherwise is left
+    /// to the measured calls.
+    ///
+    /// # Errors
+    ///
+    /// The server lacks it, or does not answer.
+    pub(crate) async fn probe(
+        &mut self,
+        capability: Capability,
+        request: &Request,
+    ) -> Result<(), Stop> {
+        let answer = in_time(request.answer(&mut self.client)).await;
+        match self.noted(capability, answer) {
+            Err(status) if status.code() == Code::Unimplemented || is_silence(&status) => {
+                Err(self.lacks(capability, "", status))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The flights of the server, at most [`limits::LISTED_FLIGHTS_MAX`].
@@ -74,7 +105,7 @@ impl Control {
             flights.into_iter().collect()
         };
         let flights = in_time(listing).await;
-        self.noted(flights)
+        self.noted(Capability::List, flights)
     }
 
     /// Whether a Flight server is there: any answer will do, a refusal too.
@@ -102,7 +133,7 @@ impl Control {
             Ok(false)
         };
         let known = in_time(listing).await;
-        match self.noted(known) {
+        match self.noted(Capability::Actions, known) {
             Ok(known) => Ok(known),
             Err(status) if is_silence(&status) => Err(self.refused("ListActions", status)),
             Err(_) => Ok(false),
@@ -125,15 +156,20 @@ impl Control {
             Ok(())
         };
         let deleted = in_time(deleting).await;
-        match self.noted(deleted) {
+        match self.noted(Capability::Action, deleted) {
             Err(status) if status.code() == Code::NotFound => Ok(()),
             other => other,
         }
     }
 
-    /// Notes that the server answered. The end of a connection that never brought an answer gets
+    /// Notes that the server answered, and what that shows. The end of a connection that never brought an answer gets
     /// the way out: its reason is often only known to the server.
-    pub(crate) fn noted<T>(&mut self, answer: Result<T, Status>) -> Result<T, Status> {
+    pub(crate) fn noted<T>(
+        &mut self,
+        capability: Capability,
+        answer: Result<T, Status>,
+    ) -> Result<T, Status> {
+        self.caps.note_answer(capability, &answer);
         let silence = answer.as_ref().err().filter(|status| is_silence(status));
         let Some(status) = silence else {
             self.answered = true;
@@ -145,13 +181,32 @@ impl Control {
         Err(Status::unavailable(self.way_out.added_to(status.message())))
     }
 
+    /// Notes what something else than the code of an answer shows.
+    pub(crate) fn note(&mut self, capability: Capability, is_there: bool) {
+        self.caps.note(capability, is_there);
+    }
+
+    /// A call that a run cannot do without, as its end: the server's sentence, and what to use in
+    /// place of what it lacks. `about` follows the name of the call.
+    pub(crate) fn lacks(&self, capability: Capability, about: &str, status: Status) -> Stop {
+        let call = match capability {
+            Capability::Sql | Capability::Perf => Capability::Info.name(),
+            other => other.name(),
+        };
+        let silent = is_silence(&status);
+        self.ended(&format!("{call}{about}"), silent, capability.explained(status.into()))
+    }
+
     /// A call that did not succeed, as the end of a run: with exit code 5 if the server has never
     /// answered, with 1 once it has.
     pub(crate) fn refused(&self, call: &str, status: Status) -> Stop {
-        let unreachable = is_silence(&status) && !self.answered;
-        let Failure { code, sentence } = status.into();
+        self.ended(call, is_silence(&status), status.into())
+    }
+
+    fn ended(&self, call: &str, silent: bool, failure: Failure) -> Stop {
+        let Failure { code, sentence } = failure;
         let error = anyhow::anyhow!("{call}: {code}: {sentence}");
-        if unreachable { Stop::unreachable(error) } else { Stop::failed(error) }
+        if silent && !self.answered { Stop::unreachable(error) } else { Stop::failed(error) }
     }
 }
 
@@ -180,7 +235,7 @@ impl WayOut {
 
 /// Whether this may be said of a server that never got the call: the connection broke, or no
 /// answer came in time.
-fn is_silence(status: &Status) -> bool {
+pub(super) fn is_silence(status: &Status) -> bool {
     matches!(status.code(), Code::Unavailable | Code::DeadlineExceeded)
 }
 

@@ -1,28 +1,67 @@
 //! What a source means at a server: the tickets to read, and what the server says they hold.
 //!
-//! Locations that a server advertises are not followed: the target that was named is measured.
+//! A plan is made before the clock starts; a query is asked anew for each pass over it, since its
+//! tickets may be good for one reading alone.
 
-use arrow_flight::{FlightDescriptor, FlightInfo, IpcMessage, SchemaAsIpc};
+use arrow_flight::sql::{CommandStatementQuery, ProstMessageExt};
+use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, IpcMessage, SchemaAsIpc};
 use arrow_ipc::writer::IpcWriteOptions;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use flight_wire::protocol::{ChecksumKind, GetRequest, Perf};
 use prost::Message;
+use tonic::{Code, Status};
 
-use super::Control;
+use super::places::{KnownPlaces, Places};
+use super::{Capability, Control};
 use crate::cli::{Source, Text};
 use crate::exit::Stop;
 use crate::limits;
+use crate::record::Failure;
 
 /// What streams read, and what the server announced about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    tickets: Vec<Bytes>,
+    parts: Vec<Part>,
+    /// What is asked before each pass; what it answers takes the place of this plan.
+    question: Option<Question>,
     /// Under Arrow's perf protocol each stream reads an endpoint of its own; elsewhere each stream
     /// reads all of them in order.
     endpoint_per_stream: bool,
     rows: PlanRows,
     pub(crate) schema: Option<SchemaRef>,
+}
+
+/// One endpoint: what is asked for, and where.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) ticket: Bytes,
+    /// The index of a place other than the target.
+    pub(crate) place: Option<usize>,
+}
+
+/// What a server is asked before each pass.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) descriptor: FlightDescriptor,
+    places: KnownPlaces,
+}
+
+impl Question {
+    /// The plan that an answer makes.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the answer, in words.
+    pub(crate) fn plan(&self, info: &FlightInfo) -> Result<Plan, String> {
+        Ok(Plan {
+            parts: parts_of(info, &self.places)?,
+            question: None,
+            endpoint_per_stream: false,
+            rows: PlanRows { announced: announced(info), ..PlanRows::default() },
+            schema: schema_of(info)?,
+        })
+    }
 }
 
 /// How many rows there should be, as far as anybody said.
@@ -51,12 +90,22 @@ pub(crate) struct PlanOptions {
 const PERF_BATCH_ROWS: u64 = 4096;
 
 impl Plan {
-    pub(crate) fn tickets_of(&self, stream: usize) -> &[Bytes] {
+    pub(crate) fn parts_of(&self, stream: usize) -> &[Part] {
         if self.endpoint_per_stream {
-            let index = stream % self.tickets.len();
-            return &self.tickets[index..=index];
+            let index = stream % self.parts.len();
+            return &self.parts[index..=index];
         }
-        &self.tickets
+        &self.parts
+    }
+
+    /// Where a stream begins.
+    pub(crate) fn first_place(&self, stream: usize) -> Option<usize> {
+        self.parts_of(stream).first().and_then(|part| part.place)
+    }
+
+    /// What is asked before each pass, where its tickets may be good for one reading alone.
+    pub(crate) fn asked_anew(&self) -> Option<&Question> {
+        self.question.as_ref()
     }
 
     /// Compares what a stream read until the source ended with what was asked for and announced.
@@ -89,38 +138,51 @@ impl PlanRows {
     }
 }
 
-/// Asks the server what `source` holds.
+/// Asks the server what `source` holds, and finds out where it is read.
 ///
 /// # Errors
 ///
-/// The server's refusal, an answer that holds no ticket, or a file that cannot be read.
+/// The server's refusal, an answer that holds no ticket, a place that cannot be reached, or a file
+/// that cannot be read.
 pub(crate) async fn plan(
     control: &mut Control,
     source: &Source,
     options: PlanOptions,
+    places: &mut Places,
 ) -> Result<Plan, Stop> {
     if let Source::Ticket(text) = source {
-        let tickets = vec![Bytes::from(read_text(text)?)];
+        let parts = vec![Part { ticket: Bytes::from(read_text(text)?), place: None }];
         // No call is needed for it, so that this is the first sign of a server.
         control.ready().await?;
         let rows = PlanRows::default();
-        return Ok(Plan { tickets, endpoint_per_stream: false, rows, schema: None });
+        return Ok(Plan { parts, question: None, endpoint_per_stream: false, rows, schema: None });
     }
     let descriptor = descriptor(source, options)?;
-    let info = control
-        .flight_info(descriptor)
-        .await
-        .map_err(|status| control.refused(&format!("GetFlightInfo of {source}"), status))?;
-    let schema = schema_of(&info, source)?;
-    let tickets = tickets_of(&info, source)?;
+    let capability = Capability::of_source(source);
+    let about = format!(" of {}", source.named());
+    let info = control.flight_info(descriptor.clone(), capability).await;
+    let info = info.map_err(|status| control.lacks(capability, &about, status))?;
+    check_endpoints(&info).map_err(|why| wrong_answer(source, &why))?;
+    for endpoint in &info.endpoint {
+        places.look_at(&endpoint.location).await?;
+    }
+    let known = places.known();
+    let parts = parts_of(&info, &known).map_err(|why| wrong_answer(source, &why))?;
+    let schema = schema_of(&info).map_err(|why| wrong_answer(source, &why))?;
     let perf = *source == Source::Perf;
     let asked_per_stream = perf.then_some(options.records_per_stream);
     let rows = PlanRows {
         asked_per_stream,
         asked: asked_per_stream.map(|rows| rows.saturating_mul(options.streams as u64)),
-        announced: u64::try_from(info.total_records).ok(),
+        announced: announced(&info),
     };
-    Ok(Plan { tickets, endpoint_per_stream: perf, rows, schema })
+    let anew = matches!(source, Source::Sql(_));
+    let question = anew.then_some(Question { descriptor, places: known });
+    Ok(Plan { parts, question, endpoint_per_stream: perf, rows, schema })
+}
+
+fn wrong_answer(source: &Source, why: &str) -> Stop {
+    Stop::failed(anyhow::anyhow!("GetFlightInfo of {}: {why}", source.named()))
 }
 
 /// The server's only dataset.
@@ -130,7 +192,12 @@ pub(crate) async fn plan(
 /// It has none or several; the sentence names some of them.
 pub(crate) async fn only_dataset(control: &mut Control) -> Result<Source, Stop> {
     let flights = control.list_flights().await;
-    let flights = flights.map_err(|status| control.refused("ListFlights", status))?;
+    let flights = match flights {
+        Err(status) if status.code() == Code::Unimplemented => {
+            return Err(nothing_listed(control, status).await);
+        }
+        flights => flights.map_err(|status| control.refused("ListFlights", status))?,
+    };
     let name = |info: &FlightInfo| {
         let descriptor = info.flight_descriptor.as_ref()?;
         (!descriptor.path.is_empty()).then(|| descriptor.path.clone())
@@ -155,7 +222,25 @@ pub(crate) async fn only_dataset(control: &mut Control) -> Result<Source, Stop> 
     }
 }
 
-/// The bytes of a `cmd:` or `ticket:`.
+/// What to do about a server without ListFlights; one that speaks Arrow's perf protocol is told.
+async fn nothing_listed(control: &mut Control, status: Status) -> Stop {
+    let one = PlanOptions { streams: 1, records_per_stream: 1, ..PlanOptions::default() };
+    let probe = FlightDescriptor::new_cmd(perf(one).encode_to_vec());
+    let info = control.flight_info(probe, Capability::Perf).await;
+    // A server that answers whatever it is asked would hardly answer just so.
+    let speaks = info.is_ok_and(|info| info.total_records == 1 && info.endpoint.len() == 1);
+    control.note(Capability::Perf, speaks);
+    if !speaks {
+        return control.lacks(Capability::List, "", status);
+    }
+    let Failure { code, sentence } = status.into();
+    Stop::failed(anyhow::anyhow!(
+        "ListFlights: {code}: {sentence}; the server speaks Arrow's perf protocol, so read that \
+         with --source perf"
+    ))
+}
+
+/// The bytes of a `cmd:`, `ticket:` or `sql:`.
 ///
 /// # Errors
 ///
@@ -170,7 +255,7 @@ pub(super) fn read_text(text: &Text) -> Result<Vec<u8>, Stop> {
     let max = limits::SOURCE_FILE_BYTES_MAX;
     if bytes > max {
         return Err(refused(format!(
-            "{bytes} bytes are more than the {max} of a command or ticket"
+            "{bytes} bytes are more than the {max} of a command, ticket or query"
         )));
     }
     std::fs::read(path).map_err(|error| refused(error.to_string()))
@@ -190,9 +275,18 @@ pub(crate) fn descriptor(source: &Source, options: PlanOptions) -> Result<Flight
             FlightDescriptor::new_cmd(json)
         }
         Source::Command(text) => FlightDescriptor::new_cmd(read_text(text)?),
+        Source::Sql(text) => FlightDescriptor::new_cmd(statement(text)?),
         Source::Perf => FlightDescriptor::new_cmd(perf(options).encode_to_vec()),
         Source::Ticket(_) => unreachable!("a ticket needs no descriptor"),
     })
+}
+
+/// A query as Flight SQL asks it, outside of a transaction.
+fn statement(text: &Text) -> Result<Vec<u8>, Stop> {
+    let query = String::from_utf8(read_text(text)?)
+        .map_err(|error| Stop::usage(format!("--sql {text}: a query is UTF-8, and {error}")))?;
+    let command = CommandStatementQuery { query, transaction_id: None };
+    Ok(command.as_any().encode_to_vec())
 }
 
 fn perf(options: PlanOptions) -> Perf {
@@ -211,36 +305,39 @@ fn perf(options: PlanOptions) -> Perf {
     }
 }
 
-fn schema_of(info: &FlightInfo, source: &Source) -> Result<Option<SchemaRef>, Stop> {
+fn schema_of(info: &FlightInfo) -> Result<Option<SchemaRef>, String> {
     if info.schema.is_empty() {
         return Ok(None);
     }
-    let schema = info.clone().try_decode_schema().map_err(|error| {
-        Stop::failed(anyhow::anyhow!("GetFlightInfo of {source}: the schema is malformed: {error}"))
-    })?;
+    let schema = info.clone().try_decode_schema();
+    let schema = schema.map_err(|error| format!("the schema is malformed: {error}"))?;
     Ok(Some(schema.into()))
 }
 
-fn tickets_of(info: &FlightInfo, source: &Source) -> Result<Vec<Bytes>, Stop> {
-    let count = info.endpoint.len();
-    if count > limits::ENDPOINTS_MAX {
-        let max = limits::ENDPOINTS_MAX;
-        return Err(Stop::failed(anyhow::anyhow!(
-            "GetFlightInfo of {source}: {count} endpoints are more than the {max} that are read"
-        )));
+/// Rows of all endpoints; negative stands for "unknown".
+fn announced(info: &FlightInfo) -> Option<u64> {
+    u64::try_from(info.total_records).ok()
+}
+
+fn check_endpoints(info: &FlightInfo) -> Result<(), String> {
+    let (count, max) = (info.endpoint.len(), limits::ENDPOINTS_MAX);
+    if count > max {
+        return Err(format!("{count} endpoints are more than the {max} that are read"));
     }
-    let tickets: Vec<Bytes> = info
-        .endpoint
-        .iter()
-        .filter_map(|endpoint| endpoint.ticket.as_ref())
-        .map(|ticket| ticket.ticket.clone())
-        .collect();
-    if tickets.is_empty() {
-        return Err(Stop::failed(anyhow::anyhow!(
-            "GetFlightInfo of {source}: the answer holds no ticket, so that there is nothing to read"
-        )));
+    Ok(())
+}
+
+fn parts_of(info: &FlightInfo, places: &KnownPlaces) -> Result<Vec<Part>, String> {
+    check_endpoints(info)?;
+    let part = |endpoint: &FlightEndpoint| {
+        let ticket = endpoint.ticket.as_ref()?.ticket.clone();
+        Some(Part { ticket, place: places.of(&endpoint.location) })
+    };
+    let parts: Vec<Part> = info.endpoint.iter().filter_map(part).collect();
+    if parts.is_empty() {
+        return Err("the answer holds no ticket, so that there is nothing to read".to_owned());
     }
-    Ok(tickets)
+    Ok(parts)
 }
 
 #[cfg(test)]

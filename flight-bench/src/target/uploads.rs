@@ -12,8 +12,8 @@ use prost::Message;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
-use super::Control;
 use super::plan::read_text;
+use super::{Capability, Control};
 use crate::cli::Source;
 use crate::exit::Stop;
 use crate::limits;
@@ -48,7 +48,9 @@ impl Uploads {
                 Source::Path(components) => FlightDescriptor::new_path(components.clone()),
                 Source::Command(text) => FlightDescriptor::new_cmd(read_text(text)?),
                 // Arrow's own client sends an empty command.
-                Source::Perf | Source::Ticket(_) => FlightDescriptor::new_cmd(Bytes::new()),
+                Source::Perf | Source::Sql(_) | Source::Ticket(_) => {
+                    FlightDescriptor::new_cmd(Bytes::new())
+                }
             };
             let descriptors = vec![descriptor.encode_to_vec()];
             let if_exists = replacing(source);
@@ -140,18 +142,52 @@ pub(crate) async fn probe_acks(
     };
     match tokio::time::timeout(limits::CALL_TIMEOUT, probing).await {
         // The probe ends here: a dropped sink breaks the upload off, and nothing is stored.
-        Ok(acks) => control.noted(acks).map_err(|status| {
-            let exists = status.code() == Code::AlreadyExists;
-            let stop = control.refused("DoPut", status);
-            match uploads.if_exists() {
-                Some(way_out) if exists => Stop::failed(anyhow::anyhow!("{stop}; {way_out}")),
-                _ => stop,
-            }
-        }),
+        Ok(acks) => {
+            let acks = control.noted(Capability::Put, acks).map_err(|status| {
+                let exists = status.code() == Code::AlreadyExists;
+                let stop = control.lacks(Capability::Put, "", status);
+                match uploads.if_exists() {
+                    Some(way_out) if exists => Stop::failed(anyhow::anyhow!("{stop}; {way_out}")),
+                    _ => stop,
+                }
+            })?;
+            control.note(Capability::Acks, acks == Acks::PerBatch);
+            Ok(acks)
+        }
         Err(_) => Err(Stop::failed(anyhow::anyhow!(
             "DoPut: the server took no batch within {:?}",
             limits::CALL_TIMEOUT
         ))),
+    }
+}
+
+/// Exchanges one batch to learn whether the server exchanges any; that it sends back something else
+/// than it was sent is left to the measured streams.
+///
+/// # Errors
+///
+/// The server lacks DoExchange, or is not there.
+pub(crate) async fn probe_exchange(
+    control: &mut Control,
+    descriptor: &[u8],
+    pool: &Pool,
+) -> Result<(), Stop> {
+    let (sink, messages) = control.connection().do_exchange(MetadataMap::new());
+    let first = async {
+        match messages.await?.next().await {
+            Some(Err(status)) => Err(status),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    };
+    let probing = async { tokio::try_join!(first, send_one(&sink, descriptor, pool)).map(drop) };
+    let answer = tokio::time::timeout(limits::ACK_PROBE_TIMEOUT, probing).await;
+    // A server may well wait for more than a batch: one that says nothing has refused nothing.
+    let Ok(answer) = answer else { return Ok(()) };
+    match control.noted(Capability::Exchange, answer) {
+        Err(status) if matches!(status.code(), Code::Unimplemented | Code::Unavailable) => {
+            Err(control.lacks(Capability::Exchange, "", status))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -35,6 +35,64 @@ fn a_foreign_server_is_read_by_path_and_by_command() {
 }
 
 #[test]
+fn a_place_that_leads_nowhere_is_told_and_followed_only_where_it_is_asked_for() {
+    let server = Foreign::start(Lie::None);
+    let line = format!("get {} --source path:x --passes 1 --repeats 1", server.uri());
+    for (rest, told) in [
+        ("", "were not followed: grpc://[::]:1"),
+        ("--follow-locations same", "it is another host than the target's"),
+    ] {
+        let run = bench(&format!("{line} {rest} --format json")).ended(0);
+        let got = run.json();
+        assert_eq!(got["target"]["locations"][0]["read"], false);
+        let warnings = got["warnings"].to_string();
+        assert!(warnings.contains(told), "{warnings}");
+        let text = bench(&format!("{line} {rest}")).ended(0).stdout;
+        assert!(text.contains("grpc://[::]:1"), "{text}");
+    }
+    let run = bench(&format!("{line} --follow-locations always")).ended(1);
+    assert!(run.stderr.contains("cannot reach grpc://[::]:1"), "{}", run.stderr);
+}
+
+#[test]
+fn what_a_server_has_and_lacks_is_in_the_report() {
+    let server = Foreign::start(Lie::None);
+    let run = |line: &str| bench(&format!("{line} --passes 1 --repeats 1"));
+    let check = |line: &str, has: &[&str], lacks: &[&str]| {
+        let line = line.replace("TARGET", &server.uri());
+        let got = run(&format!("{line} --format json")).ended(0).json();
+        let caps = got["target"]["caps"].as_object().expect("what it can do");
+        for (name, value) in caps {
+            let want = match (has.contains(&&**name), lacks.contains(&&**name)) {
+                (false, false) => None,
+                (has, _) => Some(has),
+            };
+            assert_eq!(value.as_bool(), want, "{line}: {name}");
+        }
+        let text = run(&line).ended(0).stdout;
+        assert_eq!(text.contains("the server lacks "), !lacks.is_empty(), "{text}");
+    };
+    check("get TARGET --source path:x", &["info", "get"], &[]);
+    check("get TARGET --source ticket:x", &["get"], &["actions"]);
+    check("put TARGET", &["put"], &["actions", "acks"]);
+    check("unary info TARGET --source path:x", &["info"], &[]);
+}
+
+#[test]
+fn a_call_that_a_server_lacks_ends_the_run_with_what_to_use() {
+    let server = Foreign::start(Lie::None);
+    let check = |line: &str, told: &str| {
+        let run = bench(&line.replace("TARGET", &server.uri())).ended(1);
+        assert_eq!(run.stderr.matches(told).count(), 1, "{line}: {}", run.stderr);
+        assert!(!run.stdout.contains("batches/s"), "{line}: {}", run.stdout);
+    };
+    check("get TARGET", "ListFlights: UNIMPLEMENTED: this server does not know the call; it lists");
+    check("exchange TARGET", "DoExchange: UNIMPLEMENTED: this server does not know the call; it");
+    check("unary poll TARGET --source path:x", "measure GetFlightInfo, with 'flight-bench unary");
+    check("unary action TARGET --batches 3", "measure another call");
+}
+
+#[test]
 fn uploads_that_are_not_acknowledged_are_credited_when_they_are_committed() {
     let server = Foreign::start(Lie::None);
     for extent in ["--batches 7", "--passes 1 --pool 7", "--duration 200ms --warmup 0s"] {

@@ -117,6 +117,12 @@ impl Connector {
         &self.endpoint
     }
 
+    /// Makes connections to another server in the same way, with the same trust and identity.
+    #[must_use]
+    pub fn at(&self, endpoint: Endpoint) -> Self {
+        Self { endpoint, ..self.clone() }
+    }
+
     /// Opens a connection for calls of every kind; its task runs on the current runtime.
     ///
     /// # Errors
