@@ -7,7 +7,7 @@ use std::fmt;
 
 use flight_stats::{Band, Direction};
 
-use crate::record::{Metric, PERCENTILES};
+use crate::record::{Metric, PERCENTILES, events_for};
 use crate::report::{Results, Variant, Workload, figures as shown};
 
 /// A figure by its name: `get.bytes_per_s`, `put.ack.p99`, `errors`; in quick with `@TRANSPORT`.
@@ -40,6 +40,41 @@ pub(crate) enum Unit {
 
 impl Figure {
     pub(crate) const WALL_TIME: Self = Self { kind: Kind::WallTime, transport: None };
+
+    /// A rate by its place among [`Workload::rates`]; the first is the throughput.
+    pub(crate) fn rate(workload: Workload, rate: usize) -> Self {
+        Self { kind: Kind::Rate { workload, rate }, transport: None }
+    }
+
+    /// Batches, calls or connections a second.
+    pub(crate) fn events(workload: Workload) -> Self {
+        Self::rate(workload, usize::from(workload.moves_batches()))
+    }
+
+    /// The response time of an open loop at one of [`PERCENTILES`].
+    pub(crate) fn response(workload: Workload, percentile: usize) -> Option<Self> {
+        let metric = match workload {
+            Workload::Get => return None,
+            Workload::Put => Metric::PutResponse,
+            Workload::Unary => Metric::UnaryResponse,
+            Workload::Tls => Metric::ConnectResponse,
+            Workload::Exchange => Metric::ExchangeResponse,
+        };
+        Some(Self { kind: Kind::Percentile { metric, percentile }, transport: None })
+    }
+
+    /// The events that a repeat needs before it states this percentile; `None` for other figures.
+    pub(crate) fn events_needed(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Percentile { percentile, .. } => Some(events_for(PERCENTILES[percentile].1)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of one row of `quick` alone.
+    pub(crate) fn names_a_transport(&self) -> bool {
+        self.transport.is_some()
+    }
 
     /// # Errors
     ///

@@ -43,11 +43,7 @@ pub(crate) fn told(config: &Config) -> String {
     match load.extent {
         Extent::Window { warmup, duration } => {
             line("repeats", &format!("{repeats} of {duration:?} after {warmup:?} of warm-up"));
-            let calibration = matches!(config.pace.map(|pace| pace.rate), Some(Rate::Share(_)));
-            let count = repeats * variants.len() + usize::from(calibration);
-            let each = warmup + duration + AROUND_A_REPEAT;
-            let whole = each * u32::try_from(count).unwrap_or(u32::MAX) + AROUND_A_RUN;
-            line("takes", &format!("about {} s", whole.as_secs()));
+            line("takes", &format!("about {} s", takes(config).unwrap_or_default().as_secs()));
         }
         Extent::Batches(count) => {
             line("repeats", &format!("{repeats} of {count} batches or calls a stream"));
@@ -66,6 +62,15 @@ pub(crate) fn told(config: &Config) -> String {
         }
     }
     out
+}
+
+/// About how long a run takes; `None` where its repeats end by what they moved.
+pub(crate) fn takes(config: &Config) -> Option<Duration> {
+    let Extent::Window { warmup, duration } = config.load.extent else { return None };
+    let calibration = matches!(config.pace.map(|pace| pace.rate), Some(Rate::Share(_)));
+    let count = config.load.repeats * variants(config).len() + usize::from(calibration);
+    let each = warmup + duration + AROUND_A_REPEAT;
+    Some(each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) + AROUND_A_RUN)
 }
 
 fn variants(config: &Config) -> Vec<String> {

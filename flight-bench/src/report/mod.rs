@@ -17,6 +17,7 @@ mod ndjson;
 mod quick;
 mod read;
 mod results;
+mod sweep;
 mod tables;
 mod text;
 mod threshold;
@@ -32,6 +33,7 @@ use tempfile::NamedTempFile;
 use crate::cli::Format;
 use crate::config::Output;
 use crate::exit::Stop;
+pub(crate) use cost::Costs;
 pub(crate) use flight_probe::host::Host;
 pub(crate) use ladder::LadderResults;
 pub(crate) use read::read;
@@ -40,8 +42,9 @@ pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Name, Outcome, Results, RunRecord, ServerRecord, Variant, VerifyRecord, Workload,
 };
+pub(crate) use sweep::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
 pub(crate) use text::{Reason, wrapped};
-pub(crate) use warnings::findings;
+pub(crate) use warnings::{findings, is_saturated};
 
 /// Refuses files that could not be written in the end, before anything is measured.
 ///

@@ -4,7 +4,7 @@ use flight_stats::{fairness, saturation, steadiness};
 
 use super::cost::bottleneck;
 use super::figures::{amount, nanos};
-use super::results::{Results, Variant, Workload};
+use super::results::{Measured, Results, Variant, Workload};
 use crate::record::{Metric, Slices};
 
 /// Repeats that differ by more than this (standard deviation over mean) are told.
@@ -68,15 +68,8 @@ fn unsteady(variant: &Variant) -> Option<String> {
 /// An open loop that the server cannot keep up with.
 fn saturated(results: &Results, variant: &Variant) -> Option<String> {
     let rate = results.record.rate?;
-    let interval = (1e9 / rate) as u64;
-    let is_saturated = |slices: &Slices| {
-        let lags = slices.iter().filter_map(|slice| Some(slice.mean_lag_ns()? as u64));
-        let lags: Vec<u64> = lags.collect();
-        saturation(&lags, interval).is_some_and(|judged| judged.saturated)
-    };
     let complete = variant.measured.iter().filter(|measured| measured.complete);
-    let saturated: Vec<_> =
-        complete.filter(|one| is_saturated(&one.repeat.recording.slices)).collect();
+    let saturated: Vec<_> = complete.filter(|one| is_saturated(rate, one)).collect();
     let slowest = saturated.iter().map(|one| one.batches_per_s()).reduce(f64::min)?;
     Some(format!(
         "saturated: {}/s were offered and {}/s were taken in; the backlog grew for as long as it was \
@@ -85,6 +78,13 @@ fn saturated(results: &Results, variant: &Variant) -> Option<String> {
         amount(rate),
         amount(slowest)
     ))
+}
+
+/// Whether the backlog of an open loop grew for as long as the repeat was measured.
+pub(crate) fn is_saturated(rate: f64, measured: &Measured) -> bool {
+    let slices = measured.repeat.recording.slices.iter();
+    let lags: Vec<u64> = slices.filter_map(|slice| Some(slice.mean_lag_ns()? as u64)).collect();
+    saturation(&lags, (1e9 / rate) as u64).is_some_and(|judged| judged.saturated)
 }
 
 /// Repeats that differ so much that small differences between runs mean nothing.

@@ -4,6 +4,7 @@
 mod charts;
 mod ladder;
 mod sections;
+mod sweep;
 
 use flight_chart::{SCRIPT, STYLE, Section, escape, page};
 
@@ -12,6 +13,7 @@ use super::tables::Table;
 use super::{facts, json};
 
 pub(super) use ladder::render as ladder;
+pub(super) use sweep::render as sweep;
 
 /// A part of the page before it is set.
 struct Part {
