@@ -72,7 +72,7 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::Man) => return pages::man(),
         Some(Command::Compare(args)) => return again::compare(args),
         Some(Command::Ab(args)) => return in_turn(&ab::AbConfig::from_args(args)?),
-        Some(Command::Sweep(args)) => return swept(sweep::SweepConfig::from_args(args)?),
+        Some(Command::Sweep(args)) => return swept(&mut sweep::SweepConfig::from_args(args)?),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
@@ -137,12 +137,12 @@ fn in_turn(config: &ab::AbConfig) -> Result<Exit, Stop> {
     Ok(results.outcome().exit)
 }
 
-fn swept(mut config: sweep::SweepConfig) -> Result<Exit, Stop> {
+fn swept(config: &mut sweep::SweepConfig) -> Result<Exit, Stop> {
     if config.dry_run() {
         report::print(&config.plan())?;
         return Ok(Exit::Done);
     }
-    let results = on_this_thread(async |interrupt| sweep::run(&mut config, interrupt).await)?;
+    let results = on_this_thread(async |interrupt| sweep::run(config, interrupt).await)?;
     if let Some(error) = &results.outcome.error {
         say(&format!("flight-bench: {error}"));
     }

@@ -123,11 +123,12 @@ impl Grid {
 
     pub(super) fn takes(&self, rounds: usize) -> Option<Duration> {
         let each = |setting: &Setting| {
-            let calibrated = plan::takes(&setting.config)?;
-            Some(if setting.ceiling.is_some() { calibrated / 2 } else { calibrated })
+            let own =
+                if setting.ceiling.is_some() { 0 } else { plan::calibrations(&setting.config) };
+            plan::takes(&setting.config, own)
         };
         let round: Duration = self.settings.iter().map(each).sum::<Option<_>>()?;
-        let ceilings = self.ceilings.iter().map(|ceiling| plan::takes(&ceiling.config));
+        let ceilings = self.ceilings.iter().map(|ceiling| plan::takes(&ceiling.config, 0));
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
         Some(round.saturating_mul(rounds) + ceilings.sum::<Option<Duration>>()?)
     }

@@ -75,7 +75,7 @@ impl Slo {
 
     /// With as many probes as it may need, and one confirming run.
     pub(super) fn takes(&self, repeats: usize) -> Option<Duration> {
-        let ceiling = plan::takes(&self.ceiling)?;
+        let ceiling = plan::takes(&self.ceiling, 0)?;
         // Those of the bracket, which has halved once in most cases.
         let probes =
             u32::try_from(repeats).unwrap_or(u32::MAX).saturating_add(SLO_HALVINGS / 2 + 2);

@@ -79,8 +79,8 @@ impl Vary {
     }
 }
 
-/// The kind of two numbers together; a number without a unit is a count, or bytes.
-#[expect(clippy::option_option, reason = "absent: no kind fits both; a number may have none yet")]
+/// The kind of two numbers together, if there is one; a number without a unit, which has none, is
+/// a count, or bytes.
 fn both(one: Option<Measure>, other: Option<Measure>) -> Option<Option<Measure>> {
     match (one, other) {
         (None, None) => Some(None),
