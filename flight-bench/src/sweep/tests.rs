@@ -44,7 +44,7 @@ fn a_value_that_the_command_refuses_is_told_with_its_setting() {
 #[test]
 fn options_of_the_sweep_stand_before_the_command() {
     let with = |rest: &[&str], want| {
-        check(&[&["--vary", "streams=1,2", "get"], rest].concat(), want);
+        check(&[&["--vary", "streams=1,2", "get"][..], rest].concat(), want);
     };
     with(&["--format", "json"], "--format is an option of sweep; write it before the command");
     with(&["--dry-run"], "--dry-run is an option of sweep; write it before the command");
@@ -66,7 +66,7 @@ fn a_metric_is_one_that_the_command_measures() {
 
 #[test]
 fn a_promise_is_an_upper_bound_of_a_latency_of_an_open_loop() {
-    let slo = |expr, command: &[&str], want| check(&[&["--slo", expr], command].concat(), want);
+    let slo = |expr, command: &[&str], want| check(&[&["--slo", expr][..], command].concat(), want);
     slo("get.wait.p99 <= 2ms", &["get"], "get has no open loop whose rate could be searched");
     slo("put.ack.p99 <= 5ms", &["unary", "info"], "put.ack.p99 is no latency of unary");
     slo("connect.p99 <= 5ms", &["put"], "connect.p99 is no latency of put");

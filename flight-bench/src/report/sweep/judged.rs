@@ -91,14 +91,14 @@ impl SweepResults {
     }
 
     fn choice(&self, judged: &Judged) -> String {
-        let best = self.label(judged.best);
+        let best = self.brief(judged.best);
         let value = self.settings[judged.best].estimate(&self.metric);
         let value = value
             .map_or(String::new(), |value| format!(" ({})", self.metric.unit().show(value.value)));
         match judged.knee {
             Some(knee) if knee != judged.best => format!(
                 "Knee: {}, the smallest within {:.0} % of the best, which is {best}{value}.",
-                self.label(knee),
+                self.brief(knee),
                 KNEE_RATIO * 100.0
             ),
             Some(_) => format!(
@@ -153,7 +153,7 @@ impl SweepResults {
     /// The first few of some settings.
     fn list(&self, settings: &[usize]) -> String {
         let mut names: Vec<String> =
-            settings.iter().take(LISTED).map(|setting| self.label(*setting)).collect();
+            settings.iter().take(LISTED).map(|setting| self.brief(*setting)).collect();
         if settings.len() > LISTED {
             names.push(format!("and {} more", settings.len() - LISTED));
         }

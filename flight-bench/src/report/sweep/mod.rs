@@ -181,6 +181,13 @@ impl SweepResults {
         pairs.map(|(vary, value)| format!("{}={value}", vary.name)).collect::<Vec<_>>().join(", ")
     }
 
+    /// The same where people read it: long names and values are cut.
+    pub(super) fn brief(&self, setting: usize) -> String {
+        let pairs = self.vary.iter().zip(&self.settings[setting].values);
+        let brief = pairs.map(|(vary, value)| format!("{}={}", cut(&vary.name), cut(value)));
+        brief.collect::<Vec<_>>().join(", ")
+    }
+
     /// Measurements that were made, and those that were asked for.
     pub(super) fn tally(&self) -> (usize, usize) {
         let made = self.settings.iter().map(|setting| setting.points.len()).sum();
@@ -188,5 +195,15 @@ impl SweepResults {
     }
 }
 
+/// At most so many letters of a name or a value are shown where lines have an end.
+const CELL: usize = 24;
+
+pub(super) fn cut(text: &str) -> String {
+    match text.chars().count() {
+        long if long > CELL => text.chars().take(CELL - 1).chain(['…']).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

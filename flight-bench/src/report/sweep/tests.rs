@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::*;
-use crate::report::cost::Cost;
 
 /// A sweep of get over one or two parameters: the same value in each round, but for a small drift.
 fn sweep(vary: &[&str], rates: &[f64], rounds: usize) -> SweepResults {
@@ -273,7 +272,7 @@ fn long_names_and_wild_figures_fit_100_columns() {
     for (round, point) in results.settings[1].points.iter_mut().enumerate() {
         point.values[0].1 = 10f64.powi(round as i32 * 4);
     }
-    says(&results, "rate");
+    says(&results, "vvvvv…");
     results.workload = Workload::Put;
     results.metric = Figure::parse("put.write_wait.p99.9").expect("a name");
     says(&results, "put.write_wait.p99.9 was not measured");

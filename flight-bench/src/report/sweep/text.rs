@@ -3,13 +3,11 @@
 use super::super::facts;
 use super::super::figures::amount;
 use super::super::text::{Reason, counted, line, parts, wrapped};
-use super::SweepResults;
 use super::table::{Head, MARKS, Sheet};
+use super::{SweepResults, cut};
 
 /// Columns of a line.
 const COLUMNS: usize = 100;
-/// Letters of a value or a name; longer ones are cut.
-const CELL: usize = 24;
 
 pub(super) fn render(results: &SweepResults, reason: Reason) -> String {
     let mut out = String::new();
@@ -71,16 +69,9 @@ impl SweepResults {
 
 /// A line a row, without the optional columns for which there is no room.
 pub(super) fn lines(sheet: &Sheet) -> String {
-    let cut = |text: &str| match text.chars().count() {
-        long if long > CELL => text.chars().take(CELL - 1).chain(['…']).collect(),
-        _ => text.to_owned(),
-    };
     let heads: Vec<String> = sheet.heads.iter().map(|head| cut(&head.text)).collect();
-    let rows: Vec<Vec<String>> = sheet
-        .rows
-        .iter()
-        .map(|row| row.iter().map(|cell| wide_cut(cell, &cut)).collect())
-        .collect();
+    let rows: Vec<Vec<String>> =
+        sheet.rows.iter().map(|row| row.iter().map(|cell| wide_cut(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([heads[column].chars().count()]).max().unwrap_or_default()
@@ -106,6 +97,6 @@ pub(super) fn lines(sheet: &Sheet) -> String {
 }
 
 /// Verdicts have the end of the line to themselves.
-fn wide_cut(cell: &str, cut: &impl Fn(&str) -> String) -> String {
+fn wide_cut(cell: &str) -> String {
     if cell.starts_with("breaks") { cell.to_owned() } else { cut(cell) }
 }
