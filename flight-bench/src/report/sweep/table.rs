@@ -103,10 +103,13 @@ impl SweepResults {
             let value = move |_, setting: &SweepSetting| {
                 or_dash(setting.estimate(&of).map(|one| bare(of.unit(), one.value)))
             };
-            columns.push((Head::number(&name), Box::new(value)));
+            // What settings are judged by stays; the rest makes room for it.
+            let optional = figure != self.metric;
+            let head = |text: &str| Head { optional, ..Head::number(text) };
+            columns.push((head(&name), Box::new(value)));
             if index == 0 || figure == self.metric {
                 let spread = move |_, setting: &SweepSetting| or_dash(spread(setting, &figure));
-                columns.push((Head::number("±95 %"), Box::new(spread)));
+                columns.push((head("±95 %"), Box::new(spread)));
             }
         }
         columns
