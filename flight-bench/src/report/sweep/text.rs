@@ -11,7 +11,10 @@ const COLUMNS: usize = 100;
 
 pub(super) fn render(results: &SweepResults, reason: Reason) -> String {
     let mut out = String::new();
-    let server = results.server.as_ref().and_then(super::super::text::started);
+    // Without its process, which is another one in each run.
+    let server = results.server.as_ref().and_then(|server| {
+        Some(format!("{} {}", server.name.as_deref()?, server.version.as_deref()?))
+    });
     let told = match &results.slo {
         Some(slo) => vec![slo.expr.clone()],
         None => vec![
