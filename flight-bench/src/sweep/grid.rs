@@ -250,7 +250,7 @@ fn pairs(vary: &[Vary]) -> Vec<Vec<String>> {
     vary.iter().fold(vec![Vec::new()], |before, one| {
         let longer = |known: &Vec<String>| {
             let known = known.clone();
-            one.values.iter().map(move |value| [&known[..], &[value.clone()]].concat())
+            one.values.iter().map(move |value| [&known[..], std::slice::from_ref(value)].concat())
         };
         before.iter().flat_map(longer).collect()
     })
