@@ -43,7 +43,7 @@ pub(crate) enum Answer {
     Unconfirmed { probed: f64, broke: f64 },
 }
 
-/// Searches; at most [`PROBES_MAX`] trials.
+/// Searches; halvings, bisections and steps down are bounded, and so are the trials.
 ///
 /// # Errors
 ///
