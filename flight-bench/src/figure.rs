@@ -7,7 +7,7 @@ use std::fmt;
 
 use flight_stats::{Band, Direction};
 
-use crate::record::{Metric, PERCENTILES};
+use crate::record::{Metric, PERCENTILES, events_for};
 use crate::report::{Results, Variant, Workload, figures as shown};
 use crate::workload as mix;
 
@@ -42,6 +42,43 @@ pub(crate) enum Unit {
 
 impl Figure {
     pub(crate) const WALL_TIME: Self = Self { kind: Kind::WallTime, at: None };
+
+    /// A rate by its place among [`Workload::rates`]; the first is the throughput.
+    pub(crate) fn rate(workload: Workload, rate: usize) -> Self {
+        Self { kind: Kind::Rate { workload, rate }, at: None }
+    }
+
+    /// Batches, calls, connections or operations a second.
+    pub(crate) fn events(workload: Workload) -> Self {
+        let bytes_first = workload.moves_batches() && workload != Workload::Mixed;
+        Self::rate(workload, usize::from(bytes_first))
+    }
+
+    /// The response time of an open loop at one of [`PERCENTILES`].
+    pub(crate) fn response(workload: Workload, percentile: usize) -> Self {
+        let metric = match workload {
+            Workload::Get => Metric::GetResponse,
+            Workload::Put => Metric::PutResponse,
+            Workload::Unary => Metric::UnaryResponse,
+            Workload::Tls => Metric::ConnectResponse,
+            Workload::Exchange => Metric::ExchangeResponse,
+            Workload::Mixed => Metric::MixedResponse,
+        };
+        Self { kind: Kind::Percentile { metric, percentile }, at: None }
+    }
+
+    /// The events that a repeat needs before it states this percentile; `None` for other figures.
+    pub(crate) fn events_needed(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Percentile { percentile, .. } => Some(events_for(PERCENTILES[percentile].1)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of one row of `quick`, or of one kind of a mix, alone.
+    pub(crate) fn names_a_row(&self) -> bool {
+        self.at.is_some()
+    }
 
     /// # Errors
     ///

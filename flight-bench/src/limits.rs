@@ -10,6 +10,20 @@ pub(crate) const THREADS_MAX: usize = 1_024;
 pub(crate) const REPEATS_MAX: usize = 1_000;
 /// Pairs of `ab`.
 pub(crate) const PAIRS_MAX: usize = 1_000;
+/// Settings of a sweep: each is measured once a round.
+pub(crate) const SWEEP_SETTINGS_MAX: usize = 256;
+/// Parameters of a sweep: what a table, a curve or a map can show.
+pub(crate) const SWEEP_PARAMETERS_MAX: usize = 2;
+/// Repeats of the closed loop whose rate shares and searches are taken of.
+pub(crate) const CEILING_REPEATS: usize = 3;
+/// How often the search for a rate halves the ceiling before it gives up: to a thousandth of it.
+pub(crate) const SLO_HALVINGS: u32 = 10;
+/// The search ends once the lowest rate that broke is at most so much higher than one that held.
+pub(crate) const SLO_BRACKET_RATIO: f64 = 1.05;
+/// What the rate that was found is divided by until one is confirmed.
+pub(crate) const SLO_STEPS_DOWN: [f64; 4] = [1.0, 1.05, 1.1, 1.2];
+/// A probe that took in a smaller share of what was offered does not hold, chance aside.
+pub(crate) const SLO_ACHIEVED_MIN: f64 = 0.95;
 /// The longest window, warm-up or timeout.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The shortest window: below it, a window holds a handful of batches.

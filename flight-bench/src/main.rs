@@ -25,8 +25,10 @@ mod report;
 mod run;
 mod saved;
 mod selftest;
+mod sweep;
 mod target;
 mod threshold;
+mod turn;
 mod workload;
 
 use std::process::ExitCode;
@@ -70,6 +72,7 @@ fn start() -> Result<Exit, Stop> {
         Some(Command::Man) => return pages::man(),
         Some(Command::Compare(args)) => return again::compare(args),
         Some(Command::Ab(args)) => return in_turn(&ab::AbConfig::from_args(args)?),
+        Some(Command::Sweep(args)) => return swept(&mut sweep::SweepConfig::from_args(args)?),
         _ => {}
     }
     let config = Config::from_cli(cli)?;
@@ -134,6 +137,19 @@ fn in_turn(config: &ab::AbConfig) -> Result<Exit, Stop> {
     }
     config.publish(&results)?;
     Ok(results.outcome().exit)
+}
+
+fn swept(config: &mut sweep::SweepConfig) -> Result<Exit, Stop> {
+    if config.dry_run() {
+        report::print(&config.plan())?;
+        return Ok(Exit::Done);
+    }
+    let results = on_this_thread(async |interrupt| sweep::run(config, interrupt).await)?;
+    if let Some(error) = &results.outcome.error {
+        say(&format!("flight-bench: {error}"));
+    }
+    report::publish_as(config.output(), |format, reason| results.render(format, reason))?;
+    Ok(results.outcome.exit)
 }
 
 /// Runs `work` on this thread. Streams are measured on threads of their own; this one plans, waits

@@ -43,10 +43,7 @@ pub(crate) fn told(config: &Config) -> String {
     match load.extent {
         Extent::Window { warmup, duration } => {
             line("repeats", &format!("{repeats} of {duration:?} after {warmup:?} of warm-up"));
-            let calibration = matches!(config.pace.map(|pace| pace.rate), Some(Rate::Share(_)));
-            let count = repeats * variants.len() + usize::from(calibration);
-            let each = warmup + duration + AROUND_A_REPEAT;
-            let whole = each * u32::try_from(count).unwrap_or(u32::MAX) + AROUND_A_RUN;
+            let whole = takes(config, calibrations(config)).unwrap_or_default();
             line("takes", &format!("about {} s", whole.as_secs()));
         }
         Extent::Batches(count) => {
@@ -66,6 +63,20 @@ pub(crate) fn told(config: &Config) -> String {
         }
     }
     out
+}
+
+/// About how long a run takes whose rate is known after so many closed loops; `None` where its
+/// repeats end by what they moved.
+pub(crate) fn takes(config: &Config, calibrations: usize) -> Option<Duration> {
+    let Extent::Window { warmup, duration } = config.load.extent else { return None };
+    let count = config.load.repeats * variants(config).len() + calibrations;
+    let each = warmup + duration + AROUND_A_REPEAT;
+    Some(each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) + AROUND_A_RUN)
+}
+
+/// The closed loops that a run measures to know its rate.
+pub(crate) fn calibrations(config: &Config) -> usize {
+    usize::from(matches!(config.pace.map(|pace| pace.rate), Some(Rate::Share(_))))
 }
 
 fn variants(config: &Config) -> Vec<String> {

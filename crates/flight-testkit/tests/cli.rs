@@ -24,6 +24,7 @@ const PAGES: &[(&str, &[&[&str]])] = &[
             &["tls"],
             &["ladder"],
             &["ab"],
+            &["sweep"],
             &["compare"],
             &["report"],
             &["baseline"],

@@ -19,6 +19,7 @@ mod quick;
 mod report;
 mod selftest;
 mod source;
+mod sweep;
 mod target;
 mod tls;
 mod unary;
@@ -44,6 +45,7 @@ pub(crate) use quick::QuickArgs;
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use selftest::SelftestArgs;
 pub(crate) use source::{Source, Text, named};
+pub(crate) use sweep::SweepArgs;
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 pub(crate) use tls::{KeyKind, Resume, TlsSubjectArgs};
 pub(crate) use unary::{Call, UnaryArgs};
@@ -171,6 +173,14 @@ pub(crate) enum Command {
     /// the machine does meanwhile hits both alike.
     #[command(after_help = EXIT_CODES)]
     Ab(AbArgs),
+
+    /// Varies one or two options of a command: where more brings no more, and how load becomes latency.
+    ///
+    /// Such as 'flight-bench sweep --vary streams=1,2,4,8 get'. Every round measures every setting
+    /// once, in an order that a seed draws. With --slo it searches the highest rate that keeps a
+    /// promise, such as 'flight-bench sweep --slo "unary.response.p99 <= 2ms" unary info'.
+    #[command(after_help = EXIT_CODES)]
+    Sweep(SweepArgs),
 
     /// Keeps runs under a name, to compare others with.
     Baseline(BaselineArgs),
@@ -345,6 +355,7 @@ mod tests {
             ) => ("tool", None),
             Some(Command::Compare(_)) => ("compare", None),
             Some(Command::Ab(_)) => ("ab", None),
+            Some(Command::Sweep(_)) => ("sweep", None),
         };
         target.map_or(format!("{name}, no target"), |target| format!("{name} at {target}"))
     }

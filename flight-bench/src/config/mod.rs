@@ -238,7 +238,8 @@ impl Config {
                 | Command::Completions(_)
                 | Command::Man
                 | Command::Compare(_)
-                | Command::Ab(_),
+                | Command::Ab(_)
+                | Command::Sweep(_),
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
         }
     }

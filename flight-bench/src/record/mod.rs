@@ -16,5 +16,5 @@ pub(crate) use live::Live;
 pub(crate) use metric::Metric;
 pub(crate) use recorder::{Counts, Operation, Recorder, Recording, StreamCounts, Transfer};
 pub(crate) use slices::{SLICES, Slice, Slices};
-pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES};
+pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES, events_for};
 pub(crate) use window::Window;

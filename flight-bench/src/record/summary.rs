@@ -93,6 +93,11 @@ fn enough_for(quantile: f64, count: u64) -> bool {
     count as f64 * (1.0 - quantile) + 1e-9 >= 10.0
 }
 
+/// The fewest events that support this quantile.
+pub(crate) fn events_for(quantile: f64) -> u64 {
+    (10.0 / (1.0 - quantile) - 1e-6).ceil() as u64
+}
+
 fn empty() -> Histogram<u64> {
     let max = LATENCY_MAX.as_nanos() as u64;
     Histogram::new_with_bounds(1, max, LATENCY_DIGITS).expect("bounds and digits are in range")
@@ -113,6 +118,8 @@ mod tests {
         check_support(999, "p50 p90 p95");
         check_support(1_000, "p50 p90 p95 p99");
         check_support(10_000, "p50 p90 p95 p99 p99.9");
+        let fewest = PERCENTILES.map(|(_, quantile)| events_for(quantile));
+        assert_eq!(fewest, [20, 100, 200, 1_000, 10_000]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::workload::OPERATIONS;
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 
-const HEADER: &str = "run_id,label,command,variant,repeat,metric,stat,value,unit\n";
+pub(super) const HEADER: &str = "run_id,label,command,variant,repeat,metric,stat,value,unit\n";
 
 /// The values of a run: those of each repeat, then those over all repeats.
 pub(super) fn render(results: &Results) -> String {
@@ -98,17 +98,24 @@ fn climbed(out: &mut String, place: Place<'_>, rung: Rung, sample: &Sample) {
 
 /// The first columns of a line.
 #[derive(Debug, Clone, Copy)]
-struct Place<'a> {
-    run_id: &'a str,
-    label: &'a str,
-    command: &'a str,
-    variant: &'a str,
+pub(super) struct Place<'a> {
+    pub(super) run_id: &'a str,
+    pub(super) label: &'a str,
+    pub(super) command: &'a str,
+    pub(super) variant: &'a str,
     /// Absent for what is said of all repeats.
-    repeat: Option<usize>,
+    pub(super) repeat: Option<usize>,
 }
 
 impl Place<'_> {
-    fn row(&self, out: &mut String, metric: &str, stat: &str, value: Option<f64>, unit: &str) {
+    pub(super) fn row(
+        &self,
+        out: &mut String,
+        metric: &str,
+        stat: &str,
+        value: Option<f64>,
+        unit: &str,
+    ) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let [run_id, label, command, variant] =
             [self.run_id, self.label, self.command, self.variant].map(field);

@@ -15,7 +15,7 @@ use super::lines::counted;
 use super::results::{Outcome, Results, RunRecord, ServerRecord, Variant};
 use super::text::{errors, missing_repeats, model, plan, sources, started as name_of};
 use super::workload::Workload;
-use super::{Host, LadderResults};
+use super::{Host, LadderResults, SweepResults};
 use crate::load::Acks;
 use crate::record::Transfer;
 
@@ -175,6 +175,21 @@ pub(super) fn of_ladder(results: &LadderResults) -> (Vec<Fact>, Vec<Fact>) {
     environment.extend(flat("server", &document["target"]));
     environment.extend(host(&results.host));
     (environment, flat("", &document["config"]))
+}
+
+/// The same of a sweep; the configuration of each setting is in the document.
+pub(super) fn of_sweep(results: &SweepResults) -> (Vec<Fact>, Vec<Fact>) {
+    let mut environment: Vec<Fact> =
+        results.started_text().iter().map(|at| fact("started", at)).collect();
+    environment.extend(flat("server", &results.server));
+    environment.extend(host(&results.host));
+    let mut configuration = vec![fact("command", &results.command)];
+    for vary in &results.vary {
+        configuration.push(fact(&format!("varies {}", vary.name), &vary.values.join(", ")));
+    }
+    configuration.push(fact("rounds", &results.rounds.to_string()));
+    configuration.push(fact("order seed", &results.seed.to_string()));
+    (environment, configuration)
 }
 
 /// The machine of a run.

@@ -69,12 +69,12 @@ pub(super) fn ladder(results: &LadderResults) -> String {
     out
 }
 
-fn heading(out: &mut String, title: &str) {
+pub(super) fn heading(out: &mut String, title: &str) {
     paragraph(out, &format!("### {}", escaped(title)));
 }
 
 /// Blocks end with an empty line, so that what follows is one of its own.
-fn paragraph(out: &mut String, text: &str) {
+pub(super) fn paragraph(out: &mut String, text: &str) {
     writeln!(out, "{text}\n").expect("writing to a string cannot fail");
 }
 
@@ -85,13 +85,13 @@ fn bullets(out: &mut String, lines: impl Iterator<Item = String>) {
     }
 }
 
-fn warnings(out: &mut String, warnings: impl Iterator<Item = String>) {
+pub(super) fn warnings(out: &mut String, warnings: impl Iterator<Item = String>) {
     for warning in warnings {
         paragraph(out, &format!("> **Warning:** {}", escaped(&warning)));
     }
 }
 
-fn details(out: &mut String, folded: &str) {
+pub(super) fn details(out: &mut String, folded: &str) {
     paragraph(
         out,
         &format!(
@@ -104,7 +104,7 @@ fn details(out: &mut String, folded: &str) {
     out.push('\n');
 }
 
-fn titled(out: &mut String, one: &Table) {
+pub(super) fn titled(out: &mut String, one: &Table) {
     paragraph(out, &format!("**{}**", escaped(&one.title)));
     table(out, one);
 }
@@ -127,7 +127,7 @@ fn table(out: &mut String, table: &Table) {
 }
 
 /// Text that Markdown takes as it is, on one line.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -23,6 +23,7 @@ mod results;
 #[cfg(test)]
 pub(crate) mod schema_check;
 mod summary;
+mod sweep;
 pub(crate) mod tables;
 mod text;
 mod threshold;
@@ -40,6 +41,7 @@ use tempfile::NamedTempFile;
 use crate::cli::Format;
 use crate::config::Output;
 use crate::exit::Stop;
+pub(crate) use cost::Costs;
 pub(crate) use ending::{Reason, warnings};
 pub(crate) use flight_probe::host::Host;
 pub(crate) use json::tool;
@@ -52,8 +54,9 @@ pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
+pub(crate) use sweep::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
 pub(crate) use warning::Warning;
-pub(crate) use warnings::findings;
+pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;
 
 /// Refuses files that could not be written in the end, before anything is measured.

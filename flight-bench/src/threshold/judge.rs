@@ -48,6 +48,12 @@ impl Threshold {
         }
     }
 
+    /// Whether the expression is true of one value of its figure.
+    pub(crate) fn is_true_of(&self, value: f64) -> bool {
+        let (Against::Value(limit) | Against::Base(limit)) = self.against;
+        self.operator.holds_for_all(Found { value, interval: None }, limit)
+    }
+
     fn estimate(&self, values: &[f64]) -> Option<Found> {
         if self.figure.is_count() {
             return Some(Found { value: values.iter().sum(), interval: None });

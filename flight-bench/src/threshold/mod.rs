@@ -57,4 +57,9 @@ impl Threshold {
     pub(crate) fn needs_base(&self) -> bool {
         matches!(self.against, Against::Base(_))
     }
+
+    /// Whether it says that the figure stays below a value, as a promise about a latency does.
+    pub(crate) fn is_upper_bound(&self) -> bool {
+        matches!(self.operator, Operator::Less | Operator::LessOrEqual)
+    }
 }

@@ -217,6 +217,21 @@ fn an_interrupt_prints_what_was_measured_and_gives_code_130() {
 }
 
 #[test]
+fn an_interrupted_sweep_reports_the_rounds_that_were_measured() {
+    let (server, _folder) = serve_known();
+    let line = format!(
+        "sweep --vary streams=1,2 --rounds 1000 --format json get {} --duration 100ms --warmup 0s",
+        server.endpoint()
+    );
+    let run = when_the_first_round_is_over(&line, || {}).ended(130);
+    let got: Value = serde_json::from_str(&run.stdout).expect("one document");
+    assert_eq!((&got["complete"], &got["exit"]), (&false.into(), &130.into()));
+    let points = |setting: usize| got["settings"][setting]["points"].as_array().map_or(0, Vec::len);
+    assert!(points(0) >= 1 && points(1) >= 1, "{got:#}");
+    assert!(run.stderr.contains("interrupted; what was measured so far"), "{}", run.stderr);
+}
+
+#[test]
 fn a_message_over_the_limit_is_an_error_that_names_both() {
     let (server, _folder) = serve_known();
     let run = bench(&format!(
@@ -255,12 +270,13 @@ fn when_the_first_round_is_over(line: &str, then: impl FnOnce()) -> Run {
     let mut said = Vec::new();
     for line in lines.by_ref() {
         said.push(line);
-        if said.last().is_some_and(|line| line.contains("round 1:")) {
+        let ends = ["round 1:", "round 1 of 1000, 2 of 2:"];
+        if said.last().is_some_and(|line| ends.iter().any(|end| line.contains(end))) {
             break;
         }
     }
     then();
-    if line.contains("--repeats 1000") {
+    if line.contains("--repeats 1000") || line.contains("--rounds 1000") {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("process ids are positive"), Signal::INT).expect("it runs");
     }

@@ -111,6 +111,22 @@ fn a_window_that_is_long_enough_shows_the_cores_of_both_sides() {
 }
 
 #[test]
+fn pages_of_sweeps_work_in_a_browser() {
+    let page = |sweep: &str, command: &str, charts: &[&str]| {
+        let folder = TempDir::new().expect("a temporary folder");
+        let page = folder.path().join("x.html");
+        let line = format!(
+            "sweep {sweep} --rounds 2 --quiet --out {} {command} --duration 100ms --warmup 10ms",
+            page.display()
+        );
+        bench(&line).ended(0);
+        open(&page, charts);
+    };
+    page("--vary rate=20%,40%", "unary list", &["load", "sweep"]);
+    page("--vary streams=1,2 --vary batch-rows=500,1k", "put", &["sweep"]);
+}
+
+#[test]
 fn every_form_is_written_beside_the_one_that_is_printed() {
     let (server, _files) = serve_known();
     let folder = TempDir::new().expect("a temporary folder");

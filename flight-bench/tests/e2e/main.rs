@@ -15,4 +15,5 @@ mod real;
 mod secure;
 mod started;
 mod support;
+mod sweep;
 mod transports;

@@ -5,6 +5,7 @@ mod charts;
 mod cpu;
 mod ladder;
 mod sections;
+mod sweep;
 
 use flight_chart::{SCRIPT, STYLE, Section, escape, page};
 
@@ -13,6 +14,7 @@ use super::tables::Table;
 use super::{facts, json};
 
 pub(super) use ladder::render as ladder;
+pub(super) use sweep::render as sweep;
 
 /// A part of the page before it is set.
 pub(crate) struct Part {

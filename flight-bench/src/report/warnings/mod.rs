@@ -6,6 +6,8 @@ mod rates;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use rates::is_saturated;
+
 use super::results::{Results, Variant};
 use super::warning::Warning;
 use super::workload::Workload;

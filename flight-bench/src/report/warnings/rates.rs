@@ -3,10 +3,9 @@
 use flight_stats::{Confidence, Steadiness, fairness, saturation, steadiness};
 
 use super::super::figures::{amount, nanos};
-use super::super::results::{Results, Variant};
+use super::super::results::{Measured, Results, Variant};
 use super::super::workload::Workload;
 use super::{Finding, main_metric, percent};
-use crate::record::Slices;
 
 /// Repeats that differ by more than this (standard deviation over mean) are told.
 const VARIATION_SHOWN: f64 = 0.05;
@@ -57,14 +56,8 @@ pub(super) fn unsteady(variant: &Variant) -> Option<Finding> {
 /// An open loop that the server cannot keep up with.
 pub(super) fn saturated(results: &Results, variant: &Variant) -> Option<Finding> {
     let rate = results.record.rate?;
-    let interval = (1e9 / rate) as u64;
-    let is_saturated = |slices: &Slices| {
-        let lags = slices.iter().filter_map(|slice| Some(slice.mean_lag_ns()? as u64));
-        let lags: Vec<u64> = lags.collect();
-        saturation(&lags, interval).is_some_and(|judged| judged.saturated)
-    };
     let complete = variant.measured.iter().filter(|measured| measured.complete);
-    let saturated = complete.filter(|one| is_saturated(&one.repeat.recording.slices));
+    let saturated = complete.filter(|one| is_saturated(rate, one));
     let slowest = saturated.map(|one| variant.count_per_s(one)).reduce(f64::min)?;
     Some(Finding {
         code: "saturated",
@@ -77,6 +70,13 @@ pub(super) fn saturated(results: &Results, variant: &Variant) -> Option<Finding>
         why: "response times tell the run's length, not the server's speed".to_owned(),
         hint: "a lower --rate, such as 70%".to_owned(),
     })
+}
+
+/// Whether the backlog of an open loop grew for as long as the repeat was measured.
+pub(crate) fn is_saturated(rate: f64, measured: &Measured) -> bool {
+    let slices = measured.repeat.recording.slices.iter();
+    let lags: Vec<u64> = slices.filter_map(|slice| Some(slice.mean_lag_ns()? as u64)).collect();
+    saturation(&lags, (1e9 / rate) as u64).is_some_and(|judged| judged.saturated)
 }
 
 /// Repeats that differ so much that small differences between runs mean nothing.

@@ -1,0 +1,194 @@
+//! One repeat of a command that another command repeats: what `ab` and `sweep` measure in turn.
+//!
+//! Their COMMAND is a command line of this program with words added to it. How often it is
+//! repeated, judged and told is theirs, so that options for that are refused within it.
+
+use std::ffi::OsString;
+
+use anyhow::anyhow;
+
+use crate::cli::{self, Progress};
+use crate::config::{Config, Work};
+use crate::exit::{Exit, Stop};
+use crate::figure::Figure;
+use crate::load::Interrupt;
+use crate::report::Results;
+use crate::run;
+
+/// Who measures in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Series {
+    Ab,
+    Sweep,
+}
+
+impl Series {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ab => "ab",
+            Self::Sweep => "sweep",
+        }
+    }
+
+    /// Its option in place of --repeats.
+    fn repeats(self) -> &'static str {
+        match self {
+            Self::Ab => "--pairs",
+            Self::Sweep => "--rounds",
+        }
+    }
+
+    /// Refuses a COMMAND that is none of those that can be repeated.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, another command, or has options that are not its own here.
+    pub(crate) fn check_command(self, command: &[OsString]) -> Result<(), Stop> {
+        let name = self.name();
+        let refused = match command.first().map(|word| word.to_string_lossy()).as_deref() {
+            Some("get" | "put" | "exchange" | "unary" | "tls" | "mixed") => {
+                return self.check_words(command);
+            }
+            Some(other) => match self {
+                Self::Ab => format!(
+                    "ab compares get, put, exchange, unary, tls or mixed, not {other}; for other \
+                     programs give --a-run and --b-run"
+                ),
+                Self::Sweep => format!(
+                    "sweep measures get, put, exchange, unary, tls or mixed, not {other}; end with \
+                     one of them and its options"
+                ),
+            },
+            None => format!(
+                "{name} has no COMMAND; end with get, put, exchange, unary, tls or mixed and its \
+                 options{}",
+                if self == Self::Ab { ", or give --a-run and --b-run" } else { "" }
+            ),
+        };
+        Err(Stop::usage(refused))
+    }
+
+    /// Refuses options of a single run that mean something else here, or nothing. Set in the
+    /// environment they are for other commands, and are passed over.
+    ///
+    /// # Errors
+    ///
+    /// One of `words` is such an option.
+    pub(crate) fn check_words(self, words: &[OsString]) -> Result<(), Stop> {
+        let series = self.name();
+        for word in words {
+            let word = word.to_string_lossy();
+            let name = word.split('=').next().unwrap_or_default();
+            let refused = match name {
+                "--repeats" => format!(
+                    "a run of {series} is one repeat; give {} in place of --repeats",
+                    self.repeats()
+                ),
+                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff" => {
+                    let judges = match self {
+                        Self::Ab => "judges both sides together",
+                        Self::Sweep => "judges all settings together",
+                    };
+                    format!("{series} {judges}; leave {name} out of the command")
+                }
+                "--format" | "--out" => {
+                    format!("{name} is an option of {series}; write it before the command")
+                }
+                "--dry-run" if self == Self::Sweep => {
+                    "--dry-run is an option of sweep; write it before the command".into()
+                }
+                short if short.starts_with("-o") => {
+                    format!("-o is an option of {series}; write it before the command")
+                }
+                _ => continue,
+            };
+            return Err(Stop::usage(refused));
+        }
+        Ok(())
+    }
+}
+
+/// The configuration of one repeat of the command line that `words` are, the program left out.
+///
+/// # Errors
+///
+/// What clap refuses, or options that do not go together: a sentence, for its caller to say of
+/// which words it is.
+pub(crate) fn config_of(words: impl IntoIterator<Item = OsString>) -> Result<Config, String> {
+    let line = std::iter::once(OsString::from("flight-bench")).chain(words);
+    let cli = cli::from(line).map_err(|error| {
+        let text = error.to_string();
+        // clap's usage and hints are those of another command line than the user's.
+        let first = text.lines().next().unwrap_or_default();
+        first.trim_start_matches("error: ").to_owned()
+    })?;
+    let mut config = Config::from_cli(cli).map_err(|stop| stop.to_string())?;
+    config.load.repeats = 1;
+    config.output.progress = Progress::None;
+    config.output.keep = None;
+    Ok(config)
+}
+
+/// Runs what `config` says.
+///
+/// # Errors
+///
+/// The run failed or was broken off: a series has no use for figures beside failures.
+pub(crate) async fn measure(config: &Config, interrupt: &Interrupt) -> Result<Results, Stop> {
+    let results = Box::pin(run::run(config, interrupt)).await;
+    let outcome = &results.outcome;
+    if outcome.exit != Exit::Done {
+        let why = outcome.error.clone().unwrap_or_else(|| "the run failed".to_owned());
+        return Err(Stop::with_exit(outcome.exit, anyhow::Error::msg(why)));
+    }
+    Ok(results)
+}
+
+/// The figures of a run of one repeat, the throughput first.
+///
+/// # Errors
+///
+/// There are none.
+pub(crate) fn figures(results: &Results) -> Result<Vec<(Figure, f64)>, Stop> {
+    let value = |figure: Figure| {
+        let value = *figure.values(results)?.first()?;
+        Some((figure, value))
+    };
+    let values: Vec<_> = Figure::of_run(results).into_iter().filter_map(value).collect();
+    if values.is_empty() {
+        return Err(Stop::failed(anyhow!("nothing was moved: the source is empty")));
+    }
+    Ok(values)
+}
+
+/// A word of a command line as it may be told: tickets are secrets.
+pub(crate) fn shown(word: &str) -> String {
+    match word.find("ticket:") {
+        Some(at) => format!("{}ticket:<redacted>", &word[..at]),
+        None => word.to_owned(),
+    }
+}
+
+/// The command that does `work`.
+pub(crate) fn name(work: &Work) -> &'static str {
+    match work {
+        Work::Quick(_) => "quick",
+        Work::Get(_) => "get",
+        Work::Put(_) => "put",
+        Work::Unary(_) => "unary",
+        Work::Tls(_) => "tls",
+        Work::Exchange(_) => "exchange",
+        Work::Mixed(_) => "mixed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_told_without_its_tickets() {
+        assert_eq!(shown("--streams"), "--streams");
+        assert_eq!(shown("--source=ticket:abc"), "--source=ticket:<redacted>");
+    }
+}
