@@ -79,7 +79,7 @@ pub(crate) fn mix() -> Results {
         variant.part = part;
         let own = |metric: &&Metric| metric.of() == variant.workload.name();
         let shared = [if part.is_some() { Metric::MixedService } else { Metric::Connect }];
-        let metrics: Vec<Metric> = Metric::ALL.iter().filter(own).chain(&shared).copied().collect();
+        let metrics: Vec<Metric> = usual().iter().filter(own).chain(&shared).copied().collect();
         let closed =
             |metric: &Metric| !metric.id().ends_with(".lag") && !metric.id().ends_with("response");
         let metrics: Vec<Metric> = metrics.into_iter().filter(closed).collect();
@@ -173,6 +173,12 @@ fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Vari
     }
 }
 
+/// All but those of queries and of streams that the server paces.
+fn usual() -> Vec<Metric> {
+    let special = [Metric::GetInfo, Metric::GetDelivery, Metric::GetResponse, Metric::GetLag];
+    Metric::ALL.into_iter().filter(|metric| !special.contains(metric)).collect()
+}
+
 /// A thousand events of each.
 fn latencies(metrics: &[Metric]) -> Latencies {
     let mut latencies = Latencies::with_room_for(metrics);
@@ -203,7 +209,7 @@ fn measured(round: usize, batches: u64) -> Measured {
     };
     let recording = Recording {
         counts: Counts { transfer, reopens: 0, reconnects: 0 },
-        latencies: latencies(&Metric::ALL),
+        latencies: latencies(&usual()),
         errors: ErrorTally::default(),
         streams: vec![stream],
         slices: Slices::of((0..SLICES as u64).map(|_| Slice {
