@@ -44,7 +44,7 @@ pub(crate) struct SweepDesignArgs {
 
     /// Searches the highest rate that keeps this promise, in place of --vary.
     ///
-    /// METRIC OP VALUE, such as 'put.ack.p99 <= 5ms', of put, exchange, unary or tls. From what a
+    /// METRIC OP VALUE, such as 'put.ack.p99 <= 5ms', of any command with --rate. From what a
     /// closed loop reaches down by halves, then between the last two rates until they are 5 % apart;
     /// then --rounds repeats confirm what was found, each of which has to hold. A rate that is not
     /// taken in does not hold. Exit code 3 if no rate does.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use flight_net::client::Sockets;
 use tokio::sync::watch;
 
 use crate::record::Window;
@@ -19,6 +20,8 @@ pub(super) struct Gate {
     reported: Tally,
     started: AtomicUsize,
     done: Tally,
+    /// Of the connections that are measured.
+    sockets: Sockets,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +52,12 @@ impl Gate {
             reported: Tally(watch::Sender::new(0)),
             started: AtomicUsize::new(0),
             done: Tally(watch::Sender::new(0)),
+            sockets: Sockets::default(),
         }
+    }
+
+    pub(super) fn sockets(&self) -> &Sockets {
+        &self.sockets
     }
 
     pub(super) fn window(&self) -> Arc<Window> {

@@ -14,6 +14,7 @@ mod pace;
 mod paced;
 mod put;
 mod resources;
+mod sockets;
 mod stream;
 mod timeline;
 mod timer;
@@ -24,7 +25,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use flight_net::client::Connector;
+use flight_net::client::{Connector, Sockets};
 use tokio::sync::oneshot;
 
 use crate::config::{Extent, Load, Pace, Resume};
@@ -34,10 +35,12 @@ use crate::record::{Failure, Live, Metric, Recording};
 use crate::target::{Capability, Plan};
 use crate::workload::Pool;
 use gate::Gate;
+use link::Link;
 
 pub(crate) use gate::Interrupt;
 pub(crate) use resources::Resources;
 use resources::{Watch, sampled};
+pub(crate) use sockets::TcpSpent;
 pub(crate) use timeline::CpuSample;
 pub(crate) use unary::Request;
 pub(crate) use worker::WORKER;
@@ -190,6 +193,19 @@ impl PutJob {
 }
 
 impl Job {
+    /// The connections of some streams, whose sockets are looked at. Those that are made all the time
+    /// are not: a second descriptor of each would be part of what is measured.
+    fn link(&self, sockets: &Sockets) -> Link {
+        let watched = |connector: &Connector| connector.watched(sockets.clone());
+        match &self.work {
+            JobWork::Connect(_) => Link::new(self.connector.clone(), &[]),
+            _ => {
+                let places: Vec<_> = self.places().iter().map(watched).collect();
+                Link::new(watched(&self.connector), &places)
+            }
+        }
+    }
+
     /// What connects to places other than the target.
     fn places(&self) -> &[Connector] {
         match &self.work {
@@ -327,7 +343,7 @@ async fn conduct(
             _ => None,
         };
         gate.open(now, None, stop);
-        watch.replace(Watch::begin(job.server_pid));
+        watch.replace(Watch::begin(job.server_pid, gate.sockets()));
         return Err(tokio::select! {
             stop = stalled(live) => stop,
             never = sampled(watch) => match never {},
@@ -336,7 +352,7 @@ async fn conduct(
     let (opens, closes) = (now + warmup, now + warmup + duration);
     gate.open(opens, Some(closes), None);
     tokio::time::sleep_until(opens.into()).await;
-    watch.replace(Watch::begin(job.server_pid));
+    watch.replace(Watch::begin(job.server_pid, gate.sockets()));
     tokio::select! {
         // First, so that no sample stands between the end of the window and its last one.
         biased;

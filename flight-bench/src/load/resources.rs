@@ -5,10 +5,12 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 
+use flight_net::client::Sockets;
 use flight_probe::noise::{Noise, Snapshot};
 use flight_probe::process::{Spent, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::sockets::{Before, TcpSpent};
 use super::timeline::{CpuSample, SAMPLE_EVERY, Timeline};
 
 /// What was used from the opening of a window to its close.
@@ -18,6 +20,9 @@ pub(crate) struct Resources {
     /// Of a server on this machine whose process is known.
     pub(crate) server: Option<Spent>,
     pub(crate) noise: Noise,
+    /// Of the client's TCP connections; absent over Unix sockets.
+    #[serde(default)]
+    pub(crate) tcp: Option<TcpSpent>,
 }
 
 /// What had been used when the window opened, and in the course of it.
@@ -26,26 +31,33 @@ pub(super) struct Watch {
     server: Option<(u32, Usage)>,
     noise: Snapshot,
     timeline: Timeline,
+    sockets: Sockets,
+    before: Before,
 }
 
 impl Watch {
     /// `None` where the kernel does not tell.
-    pub(super) fn begin(server_pid: Option<u32>) -> Option<Self> {
+    pub(super) fn begin(server_pid: Option<u32>, sockets: &Sockets) -> Option<Self> {
         let server = server_pid.and_then(|pid| Some((pid, Usage::of(pid).ok()?)));
         let noise = Snapshot::read();
         let client = Usage::own().ok()?;
         let timeline = Timeline::begin(server.as_ref().map(|(pid, _)| *pid));
-        Some(Self { client, server, noise, timeline })
+        let (sockets, before) = (sockets.clone(), Before::read(sockets));
+        Some(Self { client, server, noise, timeline, sockets, before })
     }
 
     /// A server that is gone by now has used nothing that can be told.
     pub(super) fn end(mut self) -> Option<(Resources, Vec<CpuSample>)> {
         self.timeline.sample();
-        let client = Usage::own().ok()?.since(&self.client);
+        let tcp = self.before.until_now(&self.sockets);
+        let mut client = Usage::own().ok()?.since(&self.client);
+        // Less those by which this program looks at its sockets.
+        let watched = tcp.as_ref().map_or(0, |tcp| tcp.connections);
+        client.descriptors = client.descriptors.map(|all| all.saturating_sub(watched));
         let server =
             self.server.and_then(|(pid, before)| Some(Usage::of(pid).ok()?.since(&before)));
         let noise = Snapshot::read().since(&self.noise);
-        Some((Resources { client, server, noise }, self.timeline.into_samples()))
+        Some((Resources { client, server, noise, tcp }, self.timeline.into_samples()))
     }
 }
 

@@ -84,7 +84,7 @@ async fn run(
         let link = match known {
             Some((_, link)) => Rc::clone(link),
             None => {
-                let link = Rc::new(Link::new(job.connector.clone(), job.places()));
+                let link = Rc::new(job.link(gate.sockets()));
                 links.push((connection, Rc::clone(&link)));
                 link
             }

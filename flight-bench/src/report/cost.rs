@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::figures::{amount, megabytes, nanos};
 use super::results::{Measured, Results, Variant};
 use super::workload::Workload;
-use crate::load::WORKER;
+use crate::load::{TcpSpent, WORKER};
 use crate::record::Metric;
 
 /// What one side used for what was moved, over the windows of all repeats.
@@ -133,7 +133,15 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
     ];
     let lag = lags.into_iter().find_map(|metric| recording.latencies.summary(metric));
     let moves_bytes = variant.workload.moves_batches();
+    // Of a connection, on average.
+    let of_tcp = |micros: fn(&TcpSpent) -> Option<u64>| {
+        let tcp = resources.tcp.as_ref()?;
+        Some(share(micros(tcp)?.saturating_mul(1000)) / tcp.connections.max(1) as f64)
+    };
     Some(Facts {
+        socket_busy_share: of_tcp(|tcp| tcp.busy_us),
+        peer_window_limited_share: of_tcp(|tcp| tcp.peer_window_limited_us),
+        send_buffer_limited_share: of_tcp(|tcp| tcp.send_buffer_limited_us),
         throttled_periods: noise.throttling.map(|throttling| throttling.periods),
         steal_share: noise.steal_share,
         idle_share: noise.idle_share,
@@ -208,7 +216,7 @@ pub(crate) mod tests {
             let server = server.map(|busy| spent("tokio-rt-worker", busy));
             let noise = Noise { idle_share: Some(0.3), ..Noise::default() };
             let client = spent("worker-0", client);
-            measured.repeat.resources = Some(Resources { client, server, noise });
+            measured.repeat.resources = Some(Resources { client, server, noise, tcp: None });
         }
         results
     }

@@ -14,6 +14,7 @@ use super::figures::nanos;
 use super::lines::counted;
 use super::results::{Outcome, Results, RunRecord, ServerRecord, Variant};
 use super::text::{errors, missing_repeats, model, plan, sources, started as name_of};
+use super::wire;
 use super::workload::Workload;
 use super::{Host, LadderResults, SweepResults};
 use crate::load::Acks;
@@ -66,6 +67,7 @@ pub(super) fn notes(results: &Results, variant: &Variant) -> Vec<String> {
     if let Some((client, server)) = sides(variant) {
         notes.extend([format!("client: {client}"), format!("server: {server}")]);
     }
+    notes.extend(wire::told(variant).map(|told| format!("wire: {told}")));
     if let Some(verdict) = bottleneck(results, variant) {
         notes.push(format!("limit: {}: {}", verdict.name, verdict.evidence.join("; ")));
     }

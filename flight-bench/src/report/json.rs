@@ -15,6 +15,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::cost::{Costs, bottleneck};
 use super::results::{Measured, Results, Variant};
+use super::wire;
 use super::workload::Workload;
 use crate::load::Acks;
 use crate::record::{ErrorTally, Latencies, Metric, PERCENTILES, Slice, StreamCounts};
@@ -99,7 +100,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
             "logical_bytes": counts.transfer.logical_bytes,
             "encoded_bytes": counts.transfer.encoded_bytes,
             "operations": is_of_mix(variant).then_some(counts.transfer.operations),
-            "wire_bytes": null,
+            "wire_bytes": wire::bytes(measured),
             "reopens": counts.reopens,
             "reconnects": counts.reconnects,
         },

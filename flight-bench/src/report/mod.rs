@@ -29,6 +29,7 @@ mod text;
 mod threshold;
 mod warning;
 mod warnings;
+mod wire;
 mod workload;
 
 use std::io::Write;

@@ -13,6 +13,7 @@ use super::lines::{counted, line, parts, wrapped};
 use super::results::{RepeatTally, Results, RunRecord, ServerRecord, Variant};
 use super::summary::Statistic;
 use super::tables;
+use super::wire;
 use super::workload::{OPERATIONS, Workload};
 use crate::cli::named;
 use crate::load::Acks;
@@ -298,6 +299,9 @@ fn costs(out: &mut String, results: &Results, variant: &Variant) {
     if let Some((client, server)) = sides(variant) {
         line(out, &format!("cost      client {client}"));
         line(out, &format!("          server {server}"));
+    }
+    if let Some(told) = wire::told(variant) {
+        wrapped(out, "wire      ", "          ", &told);
     }
     if let Some(verdict) = bottleneck(results, variant) {
         let told = format!("{}: {}", verdict.name, verdict.evidence.join("; "));

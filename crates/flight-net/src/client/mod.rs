@@ -8,6 +8,7 @@
 
 mod broken;
 mod own;
+mod sockets;
 mod streams;
 mod transport;
 mod wire;
@@ -30,11 +31,13 @@ use tonic::Status;
 
 #[doc(hidden)]
 pub use own::fuzzing;
+pub use sockets::Sockets;
 pub use streams::{GetStream, PutResults, PutSink};
 pub use transport::{StreamConnection, Transport};
 
 use broken::{Broken, Words};
 use own::OwnConnection;
+use sockets::Held;
 use wire::Wire;
 use witness::{Testimony, Witnessed};
 
@@ -94,6 +97,7 @@ pub struct Connector {
     endpoint: Endpoint,
     tls: Option<ClientTls>,
     options: ConnectOptions,
+    sockets: Option<Sockets>,
 }
 
 /// How long the steps of a connection took.
@@ -110,7 +114,7 @@ pub struct ConnectTimes {
 impl Connector {
     /// `tls` is needed for `grpc+tls://` endpoints and ignored for others.
     pub fn new(endpoint: Endpoint, tls: Option<ClientTls>, options: ConnectOptions) -> Self {
-        Self { endpoint, tls, options }
+        Self { endpoint, tls, options, sockets: None }
     }
 
     pub fn endpoint(&self) -> &Endpoint {
@@ -123,6 +127,12 @@ impl Connector {
         Self { endpoint, ..self.clone() }
     }
 
+    /// Makes the same connections, and lists their sockets.
+    #[must_use]
+    pub fn watched(&self, sockets: Sockets) -> Self {
+        Self { sockets: Some(sockets), ..self.clone() }
+    }
+
     /// Opens a connection for calls of every kind; its task runs on the current runtime.
     ///
     /// # Errors
@@ -130,12 +140,14 @@ impl Connector {
     /// The first step that failed, with the option that may help.
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
         self.in_time(async {
-            let Socket { wire, negotiated, words, times } = self.socket().await?;
-            match wire {
+            let Socket { wire, negotiated, words, times, held } = self.socket().await?;
+            let mut connection = match wire {
                 Wire::Tcp { stream, .. } => self.http2(stream, negotiated, words, times).await,
                 Wire::Unix(stream) => self.http2(stream, negotiated, words, times).await,
                 Wire::Tls { stream, .. } => self.http2(stream, negotiated, words, times).await,
-            }
+            }?;
+            connection.socket = held;
+            Ok(connection)
         })
         .await
     }
@@ -154,7 +166,7 @@ impl Connector {
                 let max = self.options.message_bytes_max;
                 let own =
                     OwnConnection::start(socket.wire, self.origin(), http2, max, socket.words);
-                Ok(own.into())
+                Ok(StreamConnection::own(own, socket.held))
             }
         }
     }
@@ -178,7 +190,7 @@ impl Connector {
         let plain = |wire| {
             let times = ConnectTimes { socket: started.elapsed(), ..Default::default() };
             let words = self.words(Testimony::default());
-            Socket { wire, negotiated: None, words, times }
+            Socket { wire, negotiated: None, words, times, held: None }
         };
         let (host, port) = match &self.endpoint {
             Endpoint::Unix(path) => {
@@ -193,8 +205,9 @@ impl Connector {
             let socket = socket2::SockRef::from(&stream);
             socket.set_linger(Some(Duration::ZERO)).map_err(unreachable)?;
         }
+        let held = self.sockets.as_ref().and_then(|sockets| sockets.add(&stream));
         if !self.endpoint.is_tls() {
-            return Ok(plain(Wire::tcp(stream)));
+            return Ok(Socket { held, ..plain(Wire::tcp(stream)) });
         }
         let Some(tls) = &self.tls else {
             return Err(ConnectError::NoTls { endpoint: self.endpoint.to_string() });
@@ -207,7 +220,8 @@ impl Connector {
         times.tls = started.elapsed() - times.socket;
         let negotiated = flight_tls::negotiated(stream.get_ref().1);
         let (stream, testimony) = Witnessed::new(stream);
-        Ok(Socket { wire: Wire::tls(stream), negotiated, words: self.words(testimony), times })
+        let words = self.words(testimony);
+        Ok(Socket { wire: Wire::tls(stream), negotiated, words, times, held })
     }
 
     fn words(&self, testimony: Testimony) -> Words {
@@ -262,6 +276,7 @@ impl Connector {
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
+            socket: None,
         })
     }
 }
@@ -272,6 +287,7 @@ struct Socket {
     negotiated: Option<Negotiated>,
     words: Words,
     times: ConnectTimes,
+    held: Held,
 }
 
 #[derive(Debug, Clone)]
@@ -303,6 +319,8 @@ pub struct Connection {
     negotiated: Option<Negotiated>,
     times: ConnectTimes,
     message_bytes_max: usize,
+    /// Held, so that it is listed.
+    socket: Held,
 }
 
 impl Connection {

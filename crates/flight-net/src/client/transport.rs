@@ -5,6 +5,7 @@ use tonic::metadata::MetadataMap;
 
 use super::Connection;
 use super::own::{Answer, OwnConnection};
+use super::sockets::Held;
 use super::streams::{self, GetStream, PutResults, PutSink};
 
 /// An implementation of HTTP/2.
@@ -32,7 +33,11 @@ impl Transport {
 
 /// A connection for DoGet and DoPut alone; clones share it.
 #[derive(Debug, Clone)]
-pub struct StreamConnection(Inner);
+pub struct StreamConnection {
+    inner: Inner,
+    /// Held, so that it is listed; hyper's holds its own.
+    _socket: Held,
+}
 
 #[derive(Debug, Clone)]
 enum Inner {
@@ -42,20 +47,18 @@ enum Inner {
 
 impl From<Connection> for StreamConnection {
     fn from(connection: Connection) -> Self {
-        Self(Inner::Hyper(connection))
-    }
-}
-
-impl From<OwnConnection> for StreamConnection {
-    fn from(connection: OwnConnection) -> Self {
-        Self(Inner::Own(connection))
+        Self { inner: Inner::Hyper(connection), _socket: None }
     }
 }
 
 impl StreamConnection {
+    pub(super) fn own(connection: OwnConnection, socket: Held) -> Self {
+        Self { inner: Inner::Own(connection), _socket: socket }
+    }
+
     /// Whether the connection is gone or takes no calls, so that none can succeed on it.
     pub fn is_closed(&self) -> bool {
-        match &self.0 {
+        match &self.inner {
             Inner::Own(connection) => connection.is_closed(),
             Inner::Hyper(connection) => connection.is_closed(),
         }
@@ -67,7 +70,7 @@ impl StreamConnection {
     ///
     /// The server's refusal, or `UNAVAILABLE` when the connection broke.
     pub async fn do_get(&self, ticket: &[u8], metadata: MetadataMap) -> Result<GetStream, Status> {
-        match &self.0 {
+        match &self.inner {
             Inner::Own(connection) => {
                 let headers = streams::headers(metadata);
                 let answer = connection.do_get(&headers, streams::ticket_message(ticket)).await?;
@@ -82,7 +85,7 @@ impl StreamConnection {
         &self,
         metadata: MetadataMap,
     ) -> (PutSink, impl Future<Output = Result<PutResults, Status>> + Send + use<>) {
-        let (sink, results) = match &self.0 {
+        let (sink, results) = match &self.inner {
             Inner::Own(connection) => match connection.do_put(&streams::headers(metadata)) {
                 Ok((sink, answer)) => (PutSink::own(sink), Beginning::Own(Ok(answer))),
                 Err(status) => (PutSink::refused(), Beginning::Own(Err(status))),
@@ -110,7 +113,7 @@ impl StreamConnection {
         &self,
         metadata: MetadataMap,
     ) -> (PutSink, impl Future<Output = Result<GetStream, Status>> + Send + use<>) {
-        let (sink, stream) = match &self.0 {
+        let (sink, stream) = match &self.inner {
             Inner::Own(connection) => match connection.do_exchange(&streams::headers(metadata)) {
                 Ok((sink, answer)) => (PutSink::own(sink), Beginning::Own(Ok(answer))),
                 Err(status) => (PutSink::refused(), Beginning::Own(Err(status))),

@@ -50,7 +50,7 @@ fn with_noise(noise: &Noise) -> Results {
     let mut results = single(Workload::Get);
     for measured in &mut results.variants[0].measured {
         let (client, noise) = (spent("worker-0", 0.3), noise.clone());
-        measured.repeat.resources = Some(Resources { client, server: None, noise });
+        measured.repeat.resources = Some(Resources { client, server: None, noise, tcp: None });
     }
     results
 }

@@ -1,0 +1,32 @@
+//! The sockets of connections, for those who want to look at them while they are used.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::net::TcpStream;
+
+/// The TCP sockets of the connections that a [`Connector`](super::Connector) made, each for as long
+/// as somebody holds its connection: a descriptor that lived on would keep the peer from hearing
+/// that the connection was closed. Clones share the list.
+#[derive(Debug, Clone, Default)]
+pub struct Sockets(Arc<Mutex<Vec<Weak<OwnedFd>>>>);
+
+/// Keeps a socket in the list.
+pub(super) type Held = Option<Arc<OwnedFd>>;
+
+impl Sockets {
+    /// Those that are open. Each is a descriptor of its own, for `TCP_INFO` and the like.
+    pub fn open(&self) -> Vec<Arc<OwnedFd>> {
+        let mut sockets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sockets.retain(|socket| socket.strong_count() > 0);
+        sockets.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Takes a socket in; without a descriptor left, it is not looked at.
+    pub(super) fn add(&self, stream: &TcpStream) -> Held {
+        let socket = Arc::new(stream.as_fd().try_clone_to_owned().ok()?);
+        let mut sockets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sockets.push(Arc::downgrade(&socket));
+        Some(socket)
+    }
+}
