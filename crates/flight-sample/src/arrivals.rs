@@ -32,8 +32,8 @@ impl Schedule {
         Self { next: start, mean: mean.min(GAP_MAX), arrival, draw: Draw::new(seed) }
     }
 
-    /// When the next is due.
-    pub fn next(&mut self) -> Instant {
+    /// When the next is due; the one after it is next then.
+    pub fn advance(&mut self) -> Instant {
         let gap = match self.arrival {
             Arrival::Uniform => self.mean,
             // The inverse of the exponential distribution, of a number in (0, 1].
@@ -53,7 +53,7 @@ mod tests {
         let start = Instant::now();
         let mut schedule = Schedule::new(start, 1_000.0, arrival, seed);
         let times: Vec<f64> =
-            (0..=count).map(|_| (schedule.next() - start).as_secs_f64() * 1e3).collect();
+            (0..=count).map(|_| (schedule.advance() - start).as_secs_f64() * 1e3).collect();
         times.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 

@@ -20,6 +20,7 @@ const PAGES: &[(&str, &[&[&str]])] = &[
             &["get"],
             &["put"],
             &["exchange"],
+            &["mixed"],
             &["unary"],
             &["tls"],
             &["ladder"],
@@ -29,6 +30,7 @@ const PAGES: &[(&str, &[&[&str]])] = &[
             &["report"],
             &["baseline"],
             &["doctor"],
+            &["selftest"],
         ],
     ),
 ];

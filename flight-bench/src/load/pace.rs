@@ -31,7 +31,7 @@ impl Pacer {
 
     /// Waits for the next arrival that no other stream took; when it was to be.
     pub(super) async fn next(&self) -> Instant {
-        let at = self.schedule.borrow_mut().get_or_insert_with(&self.begin).next();
+        let at = self.schedule.borrow_mut().get_or_insert_with(&self.begin).advance();
         if at > Instant::now() {
             let (sender, receiver) = oneshot::channel();
             self.waiting.borrow_mut().push_back((at, sender));
@@ -90,7 +90,7 @@ mod tests {
             let mut taken = taken.into_inner();
             taken.sort(); // A stream that need not wait overtakes one that is just woken.
             let mut again = Schedule::new(start, 2_000.0, Arrival::Poisson, 3);
-            assert!(taken.iter().all(|at| *at == again.next()), "none is left out");
+            assert!(taken.iter().all(|at| *at == again.advance()), "none is left out");
         });
     }
 }

@@ -94,22 +94,10 @@ async fn run(
         let stream = Stream::new(id, slot, link, recorder, gate, pacer.clone(), paced);
         let job = Arc::clone(job);
         tasks.spawn_local(async move {
-            let work = async {
-                match &job.work {
-                    JobWork::Get(get) => get::run(&stream, get, job.load.extent).await,
-                    JobWork::Put(put) => put::run(&stream, put, job.load.extent).await,
-                    JobWork::Exchange(work) => {
-                        exchange::run(&stream, work, job.load.extent).await;
-                    }
-                    JobWork::Connect(how) => connect::run(&stream, how, job.load.extent).await,
-                    JobWork::Unary(unary) => unary::run(&stream, unary, job.load.extent).await,
-                    JobWork::Mixed(mix) => mixed::run(&stream, mix, job.load.extent).await,
-                }
-            };
             tokio::select! {
                 biased;
                 () = stream.cut_off() => {}
-                () = work => {
+                () = work_on(&stream, &job) => {
                     if !stream.gate.is_over() {
                         stream.finished();
                     }
@@ -146,6 +134,19 @@ async fn run(
         () = all => {}
         () = over => {}
         () = paced => {}
+    }
+}
+
+/// What a stream does, until it has done all that it had to.
+async fn work_on(stream: &Stream, job: &Job) {
+    let extent = job.load.extent;
+    match &job.work {
+        JobWork::Get(get) => get::run(stream, get, extent).await,
+        JobWork::Put(put) => put::run(stream, put, extent).await,
+        JobWork::Exchange(work) => exchange::run(stream, work, extent).await,
+        JobWork::Connect(how) => connect::run(stream, how, extent).await,
+        JobWork::Unary(unary) => unary::run(stream, unary, extent).await,
+        JobWork::Mixed(mix) => mixed::run(stream, mix, extent).await,
     }
 }
 

@@ -52,11 +52,11 @@ mod tests {
     use crate::report::cost::tests::spent as used;
     use crate::report::results::tests::single;
 
-    fn check(workload: Workload, tcp: Option<TcpSpent>, want: Option<&str>) {
+    fn check(workload: Workload, tcp: Option<&TcpSpent>, want: Option<&str>) {
         let mut results = single(workload);
         for measured in &mut results.variants[0].measured {
             let (client, noise) = (used("worker-0", 0.5), Noise::default());
-            let tcp = tcp.clone();
+            let tcp = tcp.cloned();
             measured.repeat.resources = Some(Resources { client, server: None, noise, tcp });
         }
         assert_eq!(told(&results.variants[0]).as_deref(), want);
@@ -79,9 +79,11 @@ mod tests {
         let rest = "round trip 38.0 µs at most · 0 segments sent again · congestion window 10";
         // A repeat has 131 072 000 bytes.
         let want = format!("1.500× the arrays' bytes · {rest}");
-        check(Workload::Get, Some(tcp(Some(131_072_000 * 3 / 2 - 1_000))), Some(&want));
-        check(Workload::Unary, Some(tcp(Some(4_000))), Some(&format!("25000 bytes · {rest}")));
-        check(Workload::Get, Some(tcp(None)), Some(rest));
+        let received = 131_072_000 * 3 / 2 - 1_000;
+        check(Workload::Get, Some(&tcp(Some(received))), Some(&want));
+        let want = format!("25000 bytes · {rest}");
+        check(Workload::Unary, Some(&tcp(Some(4_000))), Some(&want));
+        check(Workload::Get, Some(&tcp(None)), Some(rest));
         check(Workload::Get, None, None);
     }
 }

@@ -116,7 +116,7 @@ fn open_loop_with_a_stop() -> Recording {
     let (origin, mut recorder) = recorder(&[Metric::UnaryResponse]);
     let mut schedule = Schedule::new(origin, CALLS_PER_S, Arrival::Uniform, 1);
     loop {
-        let intended = schedule.next();
+        let intended = schedule.advance();
         if intended >= origin + WINDOW {
             return recorder.into_recording();
         }
@@ -131,7 +131,7 @@ fn open_loop(arrival: Arrival, service: impl Fn(u64) -> Duration) -> Recording {
     let (origin, mut recorder) = recorder(&[Metric::UnaryService, Metric::UnaryResponse]);
     let mut schedule = Schedule::new(origin, CALLS_PER_S, arrival, 1);
     for number in 0.. {
-        let intended = schedule.next();
+        let intended = schedule.advance();
         if intended >= origin + WINDOW {
             break;
         }

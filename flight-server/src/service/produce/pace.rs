@@ -29,14 +29,14 @@ impl Pace {
         let start = before.filter(is_near).unwrap_or(now);
         let arrival = if request.poisson { Arrival::Poisson } else { Arrival::Uniform };
         let mut schedule = Schedule::new(start, request.per_second, arrival, request.seed);
-        schedule.next(); // The start itself.
+        schedule.advance(); // The start itself.
         Self { schedule, clock }
     }
 
     /// Waits for the next batch's time, which may be past. Blocks: timers of the runtime are a
     /// millisecond wide.
     pub(super) fn wait(&mut self) -> EmitStamp {
-        let intended = self.schedule.next();
+        let intended = self.schedule.advance();
         std::thread::sleep(intended.saturating_duration_since(Instant::now()));
         EmitStamp {
             clock: self.clock.id(),
