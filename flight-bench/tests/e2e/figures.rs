@@ -268,3 +268,38 @@ fn options_come_from_the_environment_too_and_flags_win() {
         .env("FLIGHT_BENCH_STREAMS", "7");
     assert_eq!(total(&finished(run).ended(0).json(), "rows"), 2 * ROWS);
 }
+
+#[test]
+fn the_progress_display_costs_less_than_a_hundredth_of_a_core() {
+    // A terminal for the display, by script(1): where nobody looks, nothing is drawn.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let bench = command("get").get_program().to_owned();
+    let line = format!(
+        "{} get --source perf -d 1s --repeats 2 --progress bar --no-save --out {}",
+        bench.display(),
+        file.display()
+    );
+    let script = std::process::Command::new("script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(shown) = script else {
+        eprintln!("not run: there is no script(1)");
+        return;
+    };
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("\u{1b}["), "it was drawn: {shown}");
+    let text = std::fs::read_to_string(&file).expect("a document");
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for repeat in document["repeats"].as_array().expect("repeats") {
+        let client = &repeat["resources"]["client"];
+        let threads = client["threads"].as_array().expect("threads");
+        // All but those that measure: it waits for them, samples and draws.
+        let display = threads.iter().filter(|thread| thread["name"] == "flight-bench");
+        let display: f64 = display.map(|thread| thread["cpu_ns"].as_f64().expect("time")).sum();
+        let share = display / client["wall_ns"].as_f64().expect("time");
+        assert!(share > 0.0 && share < 0.01, "{share} of a core");
+    }
+}
