@@ -53,7 +53,8 @@ pub(crate) struct OutputArgs {
     /// On stderr. auto is bar on a terminal and plain elsewhere. bar redraws one line, and is silent
     /// without a terminal; plain prints a line a repeat, and every 10 s within one; json prints an
     /// object a second, a repeat and a step, and at the end the summary in place of warnings and of
-    /// the reason of a failure, whatever --quiet says; none prints none of it.
+    /// the reason of a failure, whatever --quiet says; none prints none of it. SIGUSR1 asks for a line
+    /// at any time.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
     pub(crate) progress: Progress,
 

@@ -1,7 +1,7 @@
 //! What is shown while a run goes on: a line that is redrawn on a terminal, lines elsewhere.
 //!
 //! Everything goes to stderr. The display only reads the counters that workers keep anyway, four
-//! times a second at most, and computes no percentiles.
+//! times a second at most, and computes no percentiles. SIGUSR1 asks for a line whatever is shown.
 
 mod json;
 
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli;
 use crate::config::Output;
@@ -66,6 +67,8 @@ struct Interval {
 impl Progress {
     /// A display as `output` asks for.
     pub(crate) fn new(output: &Output) -> Self {
+        // From here on: without a handler the signal would end the process.
+        drop(asked());
         let bar = ProgressBar::new(0);
         bar.set_style(style("{msg}"));
         // Hidden is a bar without a terminal to draw on.
@@ -97,7 +100,8 @@ impl Progress {
     ) -> T {
         let mut measuring = std::pin::pin!(measuring);
         let every = match self.kind {
-            Kind::Silent => return measuring.await,
+            // A timer that nobody waits for.
+            Kind::Silent => HEARTBEAT,
             Kind::Bar => REDRAW,
             Kind::Plain => HEARTBEAT,
             Kind::Json => json::INTERVAL,
@@ -105,29 +109,34 @@ impl Progress {
         let began = Instant::now();
         let mut ticks = tokio::time::interval(every);
         ticks.tick().await;
+        let mut asked = asked();
         let mut before = Look::at(began, live);
         loop {
-            tokio::select! {
+            let answer = tokio::select! {
                 done = &mut measuring => return done,
-                _ = ticks.tick() => {}
-            }
+                _ = ticks.tick() => false,
+                Some(()) = async { asked.as_mut()?.recv().await } => true,
+            };
             let now = Look::at(Instant::now(), live);
-            self.show(row, now.since(before, began));
+            let interval = now.since(before, began);
+            if answer {
+                self.bar.suspend(|| say(&line(row, interval)));
+            } else {
+                self.show(row, interval);
+            }
             before = now;
         }
     }
 
     fn show(&self, row: &Row, interval: Interval) {
-        let speed = row.counted.show(interval.per_second(row.counted));
-        let (name, total) = (&row.name, interval.batches_total);
-        let things = if row.counted == Counted::Calls { "calls" } else { "batches" };
         match self.kind {
             Kind::Silent => {}
-            Kind::Bar => self.bar.set_message(format!("{name}  {speed}  {total} {things}")),
-            Kind::Plain => {
-                let seconds = interval.elapsed.as_secs_f64();
-                say(&format!("{name} after {seconds:.0} s: {speed}, {total} {things}"));
+            Kind::Bar => {
+                let speed = row.counted.show(interval.per_second(row.counted));
+                let (name, moved) = (&row.name, moved(row, interval));
+                self.bar.set_message(format!("{name}  {speed}  {moved}"));
             }
+            Kind::Plain => say(&line(row, interval)),
             Kind::Json => say(&json::interval(row, interval)),
         }
     }
@@ -161,6 +170,24 @@ impl Progress {
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A line that stands by itself.
+fn line(row: &Row, interval: Interval) -> String {
+    let speed = row.counted.show(interval.per_second(row.counted));
+    let (name, seconds) = (&row.name, interval.elapsed.as_secs_f64());
+    format!("{name} after {seconds:.0} s: {speed}, {}", moved(row, interval))
+}
+
+/// All that was moved since the row began.
+fn moved(row: &Row, interval: Interval) -> String {
+    let things = if row.counted == Counted::Calls { "calls" } else { "batches" };
+    format!("{} {things}", interval.batches_total)
+}
+
+/// Those who want a line now; `None` where the system gives no handler.
+fn asked() -> Option<Signal> {
+    signal(SignalKind::user_defined1()).ok()
 }
 
 impl Counted {

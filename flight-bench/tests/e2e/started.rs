@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{bench, count, number, serve_known, total};
+use crate::support::{bench, command, count, number, serve_known, total};
 
 #[test]
 fn quick_measures_six_rows_and_prints_one_table() {
@@ -74,4 +74,39 @@ fn a_server_that_cannot_be_started_is_named() {
     // A program that is not flight-server: it ends, and says nothing that helps.
     let run = bench("put --server-bin /bin/false").ended(1);
     assert!(run.stderr.contains("ended before it was ready"), "{}", run.stderr);
+}
+
+#[test]
+fn a_signal_asks_for_a_line_whatever_is_shown() {
+    use std::io::{BufRead, BufReader};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    let line = "get --source perf -d 2s -w 100ms --repeats 1 --progress plain";
+    let mut child = command(line)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("flight-bench starts");
+    let pid = rustix::process::Pid::from_child(&child);
+    let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        stderr.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line)));
+    });
+    // Steps are told once signals are minded.
+    let first = lines.recv().expect("a step");
+    let mut told = vec![first];
+    let answered = loop {
+        // It is asked until the window is open; by itself it would answer after ten seconds.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::USR1);
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok(line) if line.contains(" after ") && line.contains(" MB/s, ") => break true,
+            Ok(line) => told.push(line),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break false,
+        }
+    };
+    assert!(answered, "{told:#?}");
+    assert!(child.wait().expect("it ends").success(), "a signal does no harm");
 }
