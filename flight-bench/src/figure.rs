@@ -75,6 +75,13 @@ impl Figure {
         }
     }
 
+    /// Whether it is a time of an open loop that begins when something is sent, where there is one
+    /// that begins when it was due.
+    pub(crate) fn hides_waiting(&self) -> bool {
+        let Kind::Percentile { metric, .. } = self.kind else { return false };
+        matches!(metric, Metric::UnaryService | Metric::ConnectReady | Metric::MixedService)
+    }
+
     /// Whether it is of one row of `quick`, or of one kind of a mix, alone.
     pub(crate) fn names_a_row(&self) -> bool {
         self.at.is_some()

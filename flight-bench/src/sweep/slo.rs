@@ -36,6 +36,13 @@ impl Slo {
     ) -> Result<Self, Stop> {
         let (expr, figure) = (&promise.expr, &promise.figure);
         let refused = |why: String| Err(Stop::usage(format!("--slo '{expr}': {why}")));
+        if figure.hides_waiting() {
+            return refused(format!(
+                "{figure} counts from when something is sent, and hides how long that had to wait; \
+                 take {}.response",
+                workload.name()
+            ));
+        }
         if figure.workload() != Some(workload) || figure.names_a_row() {
             return refused(format!("{figure} is no latency of {}", workload.name()));
         }
@@ -176,10 +183,14 @@ impl Slo {
             errors,
             holds: false,
         };
-        results.note(found);
-        if tried.values.len() < repeats && errors == 0 {
+        // What is warned of at rates that are too high is no news of the answer.
+        if trial == Trial::Confirm {
+            results.note(found);
+        }
+        // One that did not take in what was offered has too few events by itself.
+        if tried.values.len() < repeats && errors == 0 && tried.behind == 0 {
             return Err(failed(format!(
-                "{} was not measured; a percentile needs {} events a repeat",
+                "{} was not measured; a percentile needs {} events a repeat: give a longer --duration",
                 self.promise.figure,
                 self.promise.figure.events_needed().unwrap_or_default()
             )));

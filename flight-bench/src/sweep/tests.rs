@@ -72,6 +72,7 @@ fn a_promise_is_an_upper_bound_of_a_latency_of_an_open_loop() {
     let slo = |expr, command: &[&str], want| check(&[&["--slo", expr][..], command].concat(), want);
     slo("put.ack.p99 <= 5ms", &["unary", "info"], "put.ack.p99 is no latency of unary");
     slo("connect.p99 <= 5ms", &["put"], "connect.p99 is no latency of put");
+    slo("unary.service.p99 <= 5ms", &["unary", "info"], "take unary.response");
     slo("put.ack.p99 >= 5ms", &["put"], "a promise is an upper bound of a latency");
     slo("put.bytes_per_s <= 5MB/s", &["put"], "a promise is an upper bound of a latency");
     slo("put.ack.p99 vs base <= 5%", &["put"], "a promise is an upper bound of a latency");

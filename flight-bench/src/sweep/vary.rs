@@ -173,6 +173,12 @@ impl<'a> Range<'a> {
         if self.to < self.from.value {
             return Err(format!("'{text}' runs from the larger to the smaller; turn it round"));
         }
+        let is_whole = |value: f64| value.fract() == 0.0;
+        let plain = self.from.unit == 1.0 && self.from.measure != Some(Measure::Percent);
+        let adds_parts = matches!(self.step, Step::Add(step) if !is_whole(step));
+        if plain && (!is_whole(self.from.value) || adds_parts) {
+            return Err(format!("'{text}' has parts of one; options take whole numbers"));
+        }
         match self.step {
             Step::Factor(factor) if factor <= 1.0 => {
                 Err(format!("'{text}' does not grow; write a factor above 1, such as x2"))
@@ -199,6 +205,11 @@ impl<'a> Range<'a> {
                 return Ok(values);
             }
             let written = self.written(value);
+            let beyond = Number::read(&written)
+                .is_some_and(|one| one.value * one.unit > self.to * self.from.unit * (1.0 + 1e-9));
+            if beyond {
+                return Ok(values); // It is rounded to one that is.
+            }
             // Whole numbers may fall together: 1, 1.5 and 2.25 are 1 and 2.
             if values.last() != Some(&written) {
                 values.push(written);
@@ -210,13 +221,24 @@ impl<'a> Range<'a> {
         Err(too_many(self.text))
     }
 
-    /// In the unit of the start. Options take whole numbers, but for percentages.
+    /// In the unit of the start, or in a smaller one: options take whole numbers, but for percentages.
     fn written(&self, value: f64) -> String {
-        let value = match self.from.measure {
-            Some(Measure::Percent) => (value * 1e4).round() / 1e4,
-            _ => value.round(),
+        let Number { suffix, unit, measure, .. } = self.from;
+        if measure == Some(Measure::Percent) {
+            return format!("{}{suffix}", (value * 1e4).round() / 1e4);
+        }
+        let nearest = value.round();
+        if unit == 1.0 || (value - nearest).abs() < 1e-9 {
+            return format!("{nearest}{suffix}");
+        }
+        let base = value * unit;
+        let (unit, suffix) = match measure {
+            Some(Measure::Nanoseconds) if base >= 1e6 => (1e6, "ms"),
+            Some(Measure::Nanoseconds) => (1e3, "us"),
+            Some(Measure::Bytes) => (1.0, "B"),
+            _ => (1.0, ""),
         };
-        format!("{value}{}", self.from.suffix)
+        format!("{}{suffix}", (base / unit).round())
     }
 }
 
@@ -273,6 +295,11 @@ mod tests {
         check("streams=1..6:x1.5", Ok("streams: 1 2 3 5"));
         check("streams=1..3:1,8,16", Ok("streams: 1 2 3 8 16"));
         check("streams=4..4:x2", Ok("streams: 4"));
+        check("streams=1..2.6:x2.6", Ok("streams: 1"));
+        check("duration=1.5s..4s:0.5s", Ok("duration: 1500ms 2s 2500ms 3s 3500ms 4s"));
+        check("duration=0.4s..1.2s:0.4s", Ok("duration: 400ms 800ms 1200ms"));
+        check("message-bytes=1.5KiB..6KiB:x2", Ok("message-bytes: 1536B 3KiB 6KiB"));
+        check("rate=1.5k..6k:x2", Ok("rate: 1500 3k 6k"));
     }
 
     #[test]
@@ -291,6 +318,8 @@ mod tests {
         check("streams=0..8:x2", Err("multiplies 0; begin above it"));
         check("streams=1..8:0", Err("write a step above 0"));
         check("streams=1..many:x2", Err("'many', the end of a range, is no number"));
+        check("rate=1.5..6:x2", Err("has parts of one; options take whole numbers"));
+        check("streams=1..3:0.5", Err("has parts of one"));
         check("rate=10..100%:10%", Err("the end is of another kind than the start"));
         check("rate=10%..100%:1s", Err("the step is of another kind than the start"));
         check("warmup=1s..1MiB:x2", Err("the end is of another kind than the start"));

@@ -105,6 +105,7 @@ impl FromStr for Mix {
             let (name, weight) = part.split_once('=').ok_or_else(|| {
                 format!("'{part}' is no part of a mix; write such as get=70,put=20,info=10")
             })?;
+            let (name, weight) = (name.trim(), weight.trim());
             let kind = Kind::of_name(name).ok_or_else(|| {
                 format!(
                     "'{name}' is no kind of operation; those are {}",

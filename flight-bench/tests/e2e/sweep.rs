@@ -90,7 +90,7 @@ fn shares_of_a_rate_are_of_one_closed_loop() {
 #[test]
 fn a_promise_that_is_easily_kept_is_answered_with_a_rate_that_was_confirmed() {
     let (server, _folder) = serve_known();
-    let run = search("unary.service.p50 <= 60s", server.endpoint());
+    let run = search("unary.response.p50 <= 60s", server.endpoint());
     let got = document(&run);
     let trials = got["slo"]["trials"].as_array().expect("trials");
     let last = trials.last().expect("one at least");
