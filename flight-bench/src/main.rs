@@ -83,8 +83,8 @@ fn start() -> Result<Exit, Stop> {
     report::check_files(&config.output)?;
     let base = gate::base_of(&config)?;
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
-    let clock_ns = flight_probe::clock::instant_cost().call_ns;
-    results.warnings.extend(report::findings(&results, clock_ns));
+    let found = report::findings(&results, load::clock_in_use().call_ns);
+    results.warnings.extend(found);
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
     let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));

@@ -3,6 +3,8 @@
 //! The kernel reads the time stamp counter too, but scales it anew at each call. Read directly it
 //! costs less, and is as good where the kernel itself trusts it.
 
+mod ticker;
+
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -11,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::files::Files;
 use crate::host::Host;
 use crate::process::monotonic_ns;
+
+pub use ticker::Ticker;
 
 /// Calls that are timed at once, and how often: the best of the rounds is that of the calls alone.
 const CALLS: u32 = 2_000;

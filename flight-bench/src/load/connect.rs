@@ -1,14 +1,12 @@
 //! Connections, one after another: made, asked one call, and closed.
 
-use std::time::Instant;
-
 use arrow_flight::Action;
 use arrow_flight::flight_service_client::FlightServiceClient;
 use flight_net::client::Connection;
 use tonic::{Code, Status};
 
-use super::ConnectJob;
 use super::stream::Stream;
+use super::{ConnectJob, clock};
 use crate::config::{Extent, Resume};
 use crate::record::{Failure, Metric, Transfer};
 
@@ -42,13 +40,13 @@ pub(super) async fn run(stream: &Stream, job: &ConnectJob, extent: Extent) {
 
 async fn once(stream: &Stream, job: &ConnectJob, resumes: bool) -> Result<(), Failure> {
     let intended = stream.next_arrival().await;
-    let began = Instant::now();
+    let began = clock::now();
     let connected = stream.link.connector().connect().await;
     let connection = connected.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
     check(job, &connection, resumes)?;
     let times = connection.times();
     call(&connection).await?;
-    let done = Instant::now();
+    let done = clock::now();
     stream.started();
     stream.first(done - began);
     if job.resume == Resume::Ticket && !resumes {

@@ -9,8 +9,8 @@ use flight_wire::{BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, F
 use tokio::sync::Semaphore;
 use tonic::metadata::MetadataMap;
 
-use super::ExchangeJob;
 use super::stream::Stream;
+use super::{ExchangeJob, clock};
 use crate::config::Extent;
 use crate::record::{Failure, Metric, Transfer};
 
@@ -62,7 +62,7 @@ struct Exchange<'a> {
 /// One call, until all that is left was exchanged.
 async fn exchange(stream: &Stream, job: &ExchangeJob, left: &Cell<u64>) -> Result<(), Failure> {
     let connection = stream.link.connection(stream.shared_recorder()).await?;
-    stream.opening(Instant::now());
+    stream.opening(clock::now());
     let exchange = Exchange {
         stream,
         job,
@@ -101,7 +101,7 @@ impl Exchange<'_> {
                 let frame = Frame::new(message, if marked { &number } else { &[] }, None);
                 amount.encoded_bytes += frame.bytes() as u64;
                 if marked {
-                    let pending = Pending { sequence, sent: Instant::now(), intended, amount };
+                    let pending = Pending { sequence, sent: clock::now(), intended, amount };
                     self.pending.borrow_mut().push_back(pending);
                 }
                 taken = sink.send(frame).await;
@@ -134,7 +134,7 @@ impl Exchange<'_> {
     }
 
     fn returned(&self, sequence: u64) -> Result<(), Failure> {
-        let now = Instant::now();
+        let now = clock::now();
         let Some(batch) = self.pending.borrow_mut().pop_front() else {
             return Err(Failure::new("MISMATCH", "a batch came back that was not sent"));
         };

@@ -6,6 +6,7 @@ use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_schema::{Schema, SchemaRef};
 use flight_wire::{BatchDecoder, Checksum, DecodeLimits, Decoded, FlightMessage};
 
+use super::clock;
 use super::paced::Paced;
 use super::stream::Stream;
 use super::{GetCheck, GetJob};
@@ -113,9 +114,9 @@ async fn ask(stream: &Stream, question: &Question) -> Result<Plan, Failure> {
     let connection = stream.link.calls(stream.shared_recorder()).await?;
     let mut client =
         FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
-    let asked = Instant::now();
+    let asked = clock::now();
     let info = client.get_flight_info(question.descriptor.clone()).await?.into_inner();
-    let answered = Instant::now();
+    let answered = clock::now();
     stream.recorder().latency(Metric::GetInfo, answered - asked, answered);
     question.plan(&info).map_err(|why| Failure::new("MISMATCH", why))
 }
@@ -135,7 +136,7 @@ async fn read(
     left: &mut Left,
 ) -> Result<Read, Failure> {
     let connection = stream.link.connection_to(part.place, stream.shared_recorder()).await?;
-    let opened = Instant::now();
+    let opened = clock::now();
     stream.opening(opened);
     let paced = stream.paced.as_ref();
     let metadata = paced.map(Paced::metadata).unwrap_or_default();
@@ -148,11 +149,11 @@ async fn read(
     let mut encoded = 0;
     while let Some(message) = messages.next().await {
         let message = message?;
-        let arrived = Instant::now();
+        let arrived = clock::now();
         waited += arrived - since;
         encoded += message.bytes as u64;
         let decoded = decode(&mut decoder, &message, job.check)?;
-        since = Instant::now();
+        since = clock::now();
         match decoded {
             Some(Decoded::Batch(batch)) => {
                 let amount = Transfer {
@@ -183,7 +184,7 @@ async fn read(
             break;
         }
     }
-    let ended = Instant::now();
+    let ended = clock::now();
     if left.any() {
         stream.recorder().latency(Metric::GetStream, ended - opened, ended);
     }

@@ -2,11 +2,11 @@
 //! they are lost.
 
 use std::cell::{Cell, RefCell};
-use std::time::Instant;
 
 use flight_net::client::{ConnectError, Connection, Connector, StreamConnection};
 use tokio::sync::Mutex;
 
+use super::clock;
 use crate::record::{Failure, Metric, Recorder};
 
 /// A place for a connection to each server. Streams of one thread share it.
@@ -90,9 +90,9 @@ async fn made<C>(
     was_connected: &Cell<bool>,
     connecting: impl Future<Output = Result<C, ConnectError>>,
 ) -> Result<C, Failure> {
-    let started = Instant::now();
+    let started = clock::now();
     let made = connecting.await;
-    let ended = Instant::now();
+    let ended = clock::now();
     let connection = made.map_err(|error| Failure::new("CONNECT", error.to_string()))?;
     let mut recorder = recorder.borrow_mut();
     recorder.latency(Metric::Connect, ended - started, ended);

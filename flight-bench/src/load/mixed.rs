@@ -3,10 +3,8 @@
 //! What an operation moves is credited as in a run of its kind alone, as it arrives or is
 //! acknowledged; the operation itself counts when it has ended well.
 
-use std::time::Instant;
-
 use super::stream::Stream;
-use super::{MixedJob, OperationJob, exchange, get, put, unary};
+use super::{MixedJob, OperationJob, clock, exchange, get, put, unary};
 use crate::config::Extent;
 use crate::record::{Failure, Operation};
 use crate::workload::Draw;
@@ -31,12 +29,12 @@ pub(super) async fn run(stream: &Stream, job: &MixedJob, extent: Extent) {
         let part = draw.next();
         let intended = stream.next_arrival().await;
         stream.turn_to(Some(part));
-        let began = Instant::now();
+        let began = clock::now();
         match operate(stream, &job.parts[part].1).await {
             Ok(()) => {
                 // A source without a batch and an answer without a message are a start, too.
                 stream.started();
-                let ended = Instant::now();
+                let ended = clock::now();
                 stream.recorder().operated(Operation { intended, began, ended });
             }
             // What comes after the end decides nothing.

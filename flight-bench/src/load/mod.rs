@@ -4,6 +4,7 @@
 //! between threads. Streams report once when they run. Then the window is set, and when it closes
 //! what still runs is cancelled, but for uploads that were sent whole: nothing in flight is credited.
 
+mod clock;
 mod connect;
 mod exchange;
 mod gate;
@@ -37,6 +38,7 @@ use crate::workload::Pool;
 use gate::Gate;
 use link::Link;
 
+pub(crate) use clock::{ClockInUse, in_use as clock_in_use, ticker};
 pub(crate) use gate::Interrupt;
 pub(crate) use resources::Resources;
 use resources::{Watch, sampled};

@@ -16,7 +16,7 @@ use tonic::Status;
 use tonic::metadata::MetadataMap;
 
 use super::stream::Stream;
-use super::{Acks, PutJob};
+use super::{Acks, PutJob, clock};
 use crate::config::Extent;
 use crate::record::{Failure, Metric, Transfer};
 
@@ -76,7 +76,7 @@ impl Left {
     fn any(&self) -> bool {
         match self {
             Self::UntilTheWindowCloses => true,
-            Self::Until(stop) => Instant::now() < *stop,
+            Self::Until(stop) => clock::now() < *stop,
             Self::Batches(batches) => *batches > 0,
             Self::Uploads { count, .. } => *count > 0,
         }
@@ -87,7 +87,7 @@ impl Left {
         let full = sent.batches > 0 && sent.logical_bytes >= job.upload_bytes;
         match self {
             Self::UntilTheWindowCloses => full,
-            Self::Until(stop) => full || Instant::now() >= *stop,
+            Self::Until(stop) => full || clock::now() >= *stop,
             Self::Batches(batches) => full || sent.batches >= *batches,
             Self::Uploads { batches, .. } => sent.batches >= *batches,
         }
@@ -125,7 +125,7 @@ struct Pending {
 /// One upload from descriptor to final status; how many batches it held.
 async fn upload(stream: &Stream, job: &PutJob, left: &Left) -> Result<u64, Failure> {
     let connection = stream.link.connection(stream.shared_recorder()).await?;
-    let opened = Instant::now();
+    let opened = clock::now();
     stream.opening(opened);
     let upload = Upload {
         stream,
@@ -192,7 +192,7 @@ impl Upload<'_> {
             }
             sent.add(amount);
         }
-        self.half_closed.set(Some(Instant::now()));
+        self.half_closed.set(Some(clock::now()));
         self.stream.committing(true);
         let taken = sink.finish().await;
         Ok(taken.then_some(sent))
@@ -205,7 +205,7 @@ impl Upload<'_> {
         frame: Frame,
         batch: Option<(u64, Transfer, Option<Instant>)>,
     ) -> bool {
-        let handed_over = Instant::now();
+        let handed_over = clock::now();
         // Without acknowledgements there is nothing to match, and nothing to keep.
         if self.job.acks == Acks::PerBatch
             && let Some((sequence, amount, intended)) = batch
@@ -214,7 +214,7 @@ impl Upload<'_> {
             self.unacknowledged.borrow_mut().push_back(pending);
         }
         let taken = sink.send(frame).await;
-        let now = Instant::now();
+        let now = clock::now();
         let mut recorder = self.stream.recorder();
         recorder.latency(Metric::PutWriteWait, now - handed_over, now);
         if let Some((.., Some(intended))) = batch {
@@ -232,7 +232,7 @@ impl Upload<'_> {
                 summary = PutSummary::parse(&metadata).or(summary);
             }
         }
-        let ended = Instant::now();
+        let ended = clock::now();
         // Whoever waits for an acknowledgement waits in vain now.
         self.permits.close();
         if let Some(half_closed) = self.half_closed.get() {
@@ -248,7 +248,7 @@ impl Upload<'_> {
         let Ok(sequence) = metadata.as_ref().try_into().map(u64::from_le_bytes) else {
             return false;
         };
-        let now = Instant::now();
+        let now = clock::now();
         let mut pending = self.unacknowledged.borrow_mut();
         let mut any = false;
         while pending.front().is_some_and(|batch| batch.sequence <= sequence)
@@ -278,7 +278,7 @@ impl Upload<'_> {
 
     /// The server's OK covers whatever it did not acknowledge one by one.
     fn committed(&self, sent: &Transfer) {
-        let now = Instant::now();
+        let now = clock::now();
         if self.job.acks == Acks::Final {
             self.stream.recorder().transferred(self.stream.slot, *sent, now);
             self.stream.first(now - self.opened);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::clock;
 use super::gate::Gate;
 use super::link::Link;
 use super::pace::Pacer;
@@ -171,7 +172,7 @@ impl Stream {
     pub(super) fn finished(&self) {
         // A source without a single batch ends without having started.
         self.report(true);
-        self.recorder().done(self.slot, Instant::now());
+        self.recorder().done(self.slot, clock::now());
         self.gate.stream_done();
     }
 

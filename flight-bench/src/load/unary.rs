@@ -1,16 +1,14 @@
 //! Calls without batches, one after another: GetFlightInfo, GetSchema, ListFlights, DoAction,
 //! PollFlightInfo.
 
-use std::time::Instant;
-
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, FlightDescriptor};
 use flight_net::client::Connection;
 use prost::Message;
 use tonic::{Status, Streaming};
 
-use super::UnaryJob;
 use super::stream::Stream;
+use super::{UnaryJob, clock};
 use crate::config::Extent;
 use crate::limits;
 use crate::record::{Failure, Metric, Transfer};
@@ -53,10 +51,10 @@ pub(super) async fn call(stream: &Stream, job: &UnaryJob) -> Result<(), Failure>
     let mut client =
         FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
     let intended = stream.next_arrival().await;
-    let sent = Instant::now();
+    let sent = clock::now();
     let answer = job.request.answer(&mut client).await;
     let bytes = answer.map_err(|status| job.explained(status.into()))?;
-    let done = Instant::now();
+    let done = clock::now();
     // An answer has bytes of a message and no array.
     let amount = Transfer { batches: 1, encoded_bytes: bytes, ..Transfer::default() };
     stream.started();

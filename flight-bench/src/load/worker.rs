@@ -15,7 +15,7 @@ use super::link::Link;
 use super::pace::Pacer;
 use super::paced::Paced;
 use super::stream::Stream;
-use super::{Job, JobWork, connect, exchange, get, mixed, put, unary};
+use super::{Job, JobWork, clock, connect, exchange, get, mixed, put, unary};
 use crate::limits;
 use crate::record::{Failure, Live, Recorder, Recording};
 
@@ -43,6 +43,7 @@ pub(super) fn spawn(
 }
 
 fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Recording {
+    clock::begin_on_this_thread();
     let streams = streams_of(job, thread);
     let recorder = Recorder::new(gate.window(), live, &job.metrics(), streams.iter().copied());
     let recorder = recorder.with_parts(job.metrics_of_parts());

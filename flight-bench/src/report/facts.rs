@@ -150,6 +150,7 @@ pub(super) fn environment(results: &Results) -> Vec<Fact> {
             .extend(variant.tls.iter().flat_map(|tls| flat(&format!("{} tls", variant.id()), tls)));
     }
     facts.extend(host(&results.host));
+    facts.extend(results.clock.iter().flat_map(|clock| flat("clock", clock)));
     facts
 }
 

@@ -45,7 +45,7 @@ pub(super) fn document(results: &Results) -> Value {
         "tool": tool(),
         "config": results.record,
         "target": results.server,
-        "env": { "host": results.host },
+        "env": { "host": results.host, "clock": results.clock },
         "variants": results.variants.iter().map(|one| variant(results, one)).collect::<Vec<_>>(),
         "repeats": repeats,
         "summary": results.summary(),

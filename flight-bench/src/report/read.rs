@@ -24,7 +24,7 @@ use super::warning::{Warning, WarningPart};
 use super::workload::Workload;
 use super::{Host, json};
 use crate::exit::Exit;
-use crate::load::{Acks, CpuSample, Repeat, Resources};
+use crate::load::{Acks, ClockInUse, CpuSample, Repeat, Resources};
 use crate::record::{
     Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
 };
@@ -88,6 +88,8 @@ struct Document {
 #[derive(Deserialize)]
 struct Environment {
     host: Host,
+    /// Documents of earlier versions have none.
+    clock: Option<ClockInUse>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +187,7 @@ impl Document {
             record: self.config,
             server: self.target,
             host: self.env.host,
+            clock: self.env.clock,
             variants: variants.into_iter().map(|(_, variant)| variant).collect(),
             verify: self.verify,
             warnings: self.warnings.into_iter().map(Warning::from).collect(),

@@ -10,7 +10,7 @@ use super::warning::Warning;
 use super::workload::Workload;
 use crate::config::Extent;
 use crate::exit::Exit;
-use crate::load::{Acks, Repeat};
+use crate::load::{Acks, ClockInUse, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::{Caps, PlaceRecord, TlsSide};
 use crate::threshold::ThresholdRecord;
@@ -23,6 +23,8 @@ pub(crate) struct Results {
     pub(crate) record: RunRecord,
     pub(crate) server: Option<ServerRecord>,
     pub(crate) host: Host,
+    /// What told the time; documents of earlier versions do not say.
+    pub(crate) clock: Option<ClockInUse>,
     /// In the order of the table.
     pub(crate) variants: Vec<Variant>,
     pub(crate) verify: Option<VerifyRecord>,

@@ -143,6 +143,11 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             ..ServerRecord::default()
         }),
         host: Host::default(),
+        clock: Some(ClockInUse {
+            kind: flight_probe::clock::Kind::Tsc,
+            why: "CPU and kernel call the time stamp counter steady".into(),
+            call_ns: 8.5,
+        }),
         variants: rows.iter().map(|row| filled(*row)).collect(),
         verify: None,
         warnings: Vec::new(),

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use crate::cli::{Source, Verify};
 use crate::config::{Arrival, Config, KeyKind, MixedWork, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
+use crate::load::clock_in_use;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
 use crate::workload::Kind;
 
@@ -20,6 +21,7 @@ pub(super) fn of(config: &Config) -> Results {
         record: run_record(config),
         server: matches!(config.target, Target::Given { .. }).then_some(given),
         host: Host::read(),
+        clock: Some(clock_in_use()),
         variants: Vec::new(),
         verify: None,
         warnings: warnings(config, cfg!(debug_assertions)),
