@@ -2,12 +2,14 @@
 //!
 //! A table a command, a key an option, as at the command line: `[get]`, `streams = 4`,
 //! `duration = "10s"`. What is written there takes the place of an option's default, so that flags
-//! and variables of the environment come before it.
+//! and variables of the environment come before it; what cannot go together with one of these is
+//! left out.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use toml::{Table, Value};
 
 use crate::limits::CONFIG_FILE_BYTES_MAX;
@@ -17,23 +19,28 @@ const QUICK: &str = "quick";
 /// Options that are about this run of the program and never part of a file.
 const NOT_KEPT: [&str; 5] = ["help", "version", "config", "print_config", "dry_run"];
 
-/// The command line with the defaults of a file.
+/// The command line with the defaults of a file, for the line that `words` are.
 ///
 /// # Errors
 ///
 /// The file cannot be read, is no TOML, or names a command or an option that does not exist.
-pub(super) fn with_file(command: Command, path: &Path) -> Result<Command, String> {
+pub(super) fn with_file(
+    command: Command,
+    path: &Path,
+    words: &[OsString],
+) -> Result<Command, String> {
     let refused = |why: String| format!("--config {}: {why}", path.display());
     let length = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?.len();
     if length > CONFIG_FILE_BYTES_MAX {
         return Err(refused(format!("{length} bytes are more than {CONFIG_FILE_BYTES_MAX}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-    with_text(command, &text).map_err(refused)
+    with_text(command, &text, words).map_err(refused)
 }
 
-fn with_text(mut command: Command, text: &str) -> Result<Command, String> {
+fn with_text(mut command: Command, text: &str, words: &[OsString]) -> Result<Command, String> {
     let tables: Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let given = Given::read(&command, words);
     for (name, options) in tables {
         let Value::Table(options) = options else {
             return Err(format!(
@@ -52,6 +59,9 @@ fn with_text(mut command: Command, text: &str) -> Result<Command, String> {
             let values = values_of(&value).ok_or_else(|| {
                 format!("[{name}] {key}: write a string, a number, true or a list")
             })?;
+            if given.contradicts(&part, &name, &id) {
+                continue;
+            }
             // clap keeps them for the life of the process; they are read once.
             let values = values.into_iter().map(|value| &*value.leak());
             let values: Vec<&'static str> = values.collect();
@@ -64,6 +74,46 @@ fn with_text(mut command: Command, text: &str) -> Result<Command, String> {
         command = command.mut_subcommand(name, |_| part);
     }
     Ok(command)
+}
+
+/// The options that the line or the environment give, and of which command.
+struct Given {
+    command: String,
+    ids: Vec<Id>,
+}
+
+impl Given {
+    fn read(command: &Command, words: &[OsString]) -> Self {
+        // What is missing still may stand in the file.
+        let matches = command.clone().ignore_errors(true).try_get_matches_from(words);
+        let ids = |of: &ArgMatches| {
+            let given = |id: &&Id| {
+                let source = of.value_source(id.as_str());
+                source.is_some_and(|source| source != ValueSource::DefaultValue)
+            };
+            of.ids().filter(given).cloned().collect()
+        };
+        let none = || Self { command: QUICK.to_owned(), ids: Vec::new() };
+        matches.map_or_else(
+            |_| none(),
+            |matches| match matches.subcommand() {
+                Some((name, part)) => Self { command: name.to_owned(), ids: ids(part) },
+                None => Self { command: QUICK.to_owned(), ids: ids(&matches) },
+            },
+        )
+    }
+
+    /// Whether one of them cannot go together with this option of a command.
+    fn contradicts(&self, part: &Command, name: &str, option: &Id) -> bool {
+        let excludes = |one: &Id, other: &Id| {
+            let arg = part.get_arguments().find(|arg| arg.get_id() == one);
+            arg.is_some_and(|arg| {
+                part.get_arg_conflicts_with(arg).iter().any(|arg| arg.get_id() == other)
+            })
+        };
+        self.command == name
+            && self.ids.iter().any(|given| excludes(given, option) || excludes(option, given))
+    }
 }
 
 /// The options of this run as a file: it runs the same thing again.
@@ -119,22 +169,28 @@ mod tests {
 
     /// The streams and duration of `line` with this file, or what is wrong.
     fn check(file: &str, line: &str, want: &str) {
-        let words = || std::iter::once("flight-bench").chain(line.split_whitespace());
+        let words = std::iter::once("flight-bench").chain(line.split_whitespace());
+        let words: Vec<OsString> = words.map(OsString::from).collect();
         let parsed = || {
-            let command = with_text(command(), file)?;
-            let matches = command.try_get_matches_from(words()).map_err(|e| e.to_string())?;
+            let command = with_text(command(), file, &words)?;
+            let matches = command.try_get_matches_from(&words).map_err(|e| e.to_string())?;
             Cli::from_arg_matches(&matches).map_err(|e| e.to_string())
         };
         let got = match parsed() {
             Err(error) => error,
             Ok(Cli { command: Some(Parsed::Get(args)), .. }) => format!(
-                "{} streams, {:?}, {:?}, quiet {}, {} sources",
+                "{} streams, {:?}, {:?}, quiet {}, {} sources, {:?} batches, {:?}",
                 args.load.streams,
                 args.load.duration,
                 args.target.target.map(|target| target.to_string()),
                 args.output.quiet,
-                args.work.source.len()
+                args.work.source.len(),
+                args.load.batches,
+                args.work.sql,
             ),
+            Ok(Cli { command: None, quick, .. }) => {
+                format!("quick, {} streams", quick.load.streams)
+            }
             Ok(_) => "another command".to_owned(),
         };
         assert!(got.contains(want), "{file:?}, {line:?}: {got}");
@@ -147,6 +203,28 @@ mod tests {
         check(file, "get", "4 streams, Some(10s), Some(\"grpc://h:1\"), quiet true, 2 sources");
         check(file, "get -s 2 grpc://h:2", "2 streams, Some(10s), Some(\"grpc://h:2\")");
         check("", "get", "1 streams, None, None, quiet false, 0 sources");
+    }
+
+    #[test]
+    fn what_the_line_says_leaves_out_what_cannot_go_with_it() {
+        let file = "[get]\nbatches = 100\nsource = \"path:a\"\n[put]\nbatches = 5\n";
+        check(file, "get", "None, None, quiet false, 1 sources, Some(100) batches, []");
+        check(file, "get -d 1s", "Some(1s), None, quiet false, 1 sources, None batches");
+        check(file, "get --warmup 1s", "1 sources, None batches");
+        let line = "get --sql select";
+        check(file, line, "0 sources, Some(100) batches, [S");
+        check(
+            "[get]\nduration = \"9s\"",
+            "get --batches 7",
+            "None, None, quiet false, 0 sources, Some(7)",
+        );
+        check(file, "put -d 1s", "another command");
+    }
+
+    #[test]
+    fn a_table_of_quick_counts_without_a_command_too() {
+        check("[quick]\nstreams = 7", "", "quick, 7 streams");
+        check("[quick]\nstreams = 7", "-s 2", "quick, 2 streams");
     }
 
     #[test]
@@ -168,7 +246,8 @@ mod tests {
         let (name, part) = matches.subcommand().expect("a command");
         let file = resolved(&command(), name, part);
         check(&file, "get", "3 streams, None, Some(\"grpc://h:1\"), quiet true, 2 sources");
-        let again = with_text(command(), &file).expect("it was written here");
+        let words = ["flight-bench", "get"].map(OsString::from);
+        let again = with_text(command(), &file, &words).expect("it was written here");
         let matches =
             again.clone().try_get_matches_from(["flight-bench", "get"]).expect("right use");
         let (name, part) = matches.subcommand().expect("a command");

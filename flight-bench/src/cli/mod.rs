@@ -247,7 +247,7 @@ fn with_config(words: impl Iterator<Item = OsString>) -> Result<clap::Command, c
     });
     match named.or_else(|| std::env::var_os("FLIGHT_BENCH_CONFIG")) {
         None => Ok(command),
-        Some(path) => file::with_file(command.clone(), Path::new(&path))
+        Some(path) => file::with_file(command.clone(), Path::new(&path), &words)
             .map_err(|why| command.clone().error(clap::error::ErrorKind::InvalidValue, why)),
     }
 }
