@@ -90,7 +90,7 @@ async fn a_stalled_reader_of_parquet_gives_up_what_was_decoded_ahead() {
     let bytes_max = PARQUET_BATCH_BYTES + SEND_WINDOW_BYTES;
     // An allocator gives back whole pages, of half a mebibyte and more, and one that has a buffer of
     // a stalled stream also has buffers that others have given back.
-    check_stalled(data, rows, small, bytes_max, 3 * bytes_max).await;
+    check_stalled(data, rows, small, bytes_max, 10 << 20).await;
 }
 
 /// Readers of the dataset "large" that stop after a batch hold little, and lose nothing.
