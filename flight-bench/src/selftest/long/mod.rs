@@ -99,7 +99,7 @@ async fn stopped_in_a_closed_loop(program: &Path) -> Outcome {
     let run = while_stopped(&server, &line.replace("TARGET", &server.target()?)).await?;
     server.stop().await?;
     let p99 = run.number("/variants/0/latency/unary.service/p99_ns")? / 1e6;
-    let flagged = run.warns_of("moved nothing for");
+    let flagged = run.warns_of("stalled");
     let what = format!("p99 of the service is {p99:.2} ms; the stop is flagged: {flagged}");
     Ok((what, p99 < 100.0 && flagged))
 }
