@@ -95,7 +95,8 @@ impl FrameSender {
     }
 
     /// Like [`room`](Self::room), once the other side has asked for a frame and none waits for it:
-    /// a frame that is not made before then does not wait in memory while nobody reads.
+    /// no frame waits here while nobody reads. hyper asks for one before the last has left, so that
+    /// two may wait there.
     pub async fn wanted(&self) -> Option<Room<'_>> {
         let room = self.room().await?;
         tokio::select! {

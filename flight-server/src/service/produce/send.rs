@@ -44,7 +44,8 @@ pub(in crate::service) async fn send(
         Ok(()) => Status::ok(""),
         Err(Ended::With(status)) => status,
         Err(Ended::WithoutTrailers(status)) => {
-            // The stream is reset (CANCEL) when the sender is dropped.
+            // The stream is reset (CANCEL) once hyper asks for more of it: not while the reader's
+            // window is closed.
             call.finish(&status);
             return;
         }
