@@ -1,14 +1,18 @@
 //! The body of a request or an answer: a generated message, or frames as they are made.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use flight_wire::{Chunks, Frame};
 use http::HeaderMap;
 use http_body::Frame as HttpFrame;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::server::activity::{GiveUp, OpenCall};
 
 /// Why a body ended early.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -19,37 +23,13 @@ const FRAMES_AHEAD: usize = 1;
 /// A body whose pieces reach the socket in one vectored write.
 pub struct Body {
     source: Source,
-    /// Kept until the body has ended or was given up.
-    held: Option<Box<dyn Send>>,
+    /// That this body answers.
+    call: Option<OpenCall>,
 }
 
 enum Source {
     Tonic(tonic::body::Body),
-    Frames { frames: mpsc::Receiver<Item>, wanted: Arc<Wanted>, ended: bool },
-}
-
-/// Whether a frame was asked for when none waited.
-#[derive(Default)]
-struct Wanted {
-    now: AtomicBool,
-    told: Notify,
-}
-
-impl Wanted {
-    /// Told of changes by the one who asks.
-    fn set(&self, now: bool) {
-        self.now.store(now, Ordering::Release);
-        if now {
-            self.told.notify_one();
-        }
-    }
-
-    async fn wait(&self) {
-        // What was told may be over by now.
-        while !self.now.load(Ordering::Acquire) {
-            self.told.notified().await;
-        }
-    }
+    Frames { frames: mpsc::Receiver<Item>, given_up: Arc<OnGivenUp>, ended: bool },
 }
 
 enum Item {
@@ -61,30 +41,35 @@ impl Body {
     /// A body of frames and the end that feeds it.
     pub fn frames() -> (FrameSender, Self) {
         let (sender, frames) = mpsc::channel(FRAMES_AHEAD);
-        let wanted = Arc::<Wanted>::default();
-        let source = Source::Frames { frames, wanted: Arc::clone(&wanted), ended: false };
-        (FrameSender { frames: sender, wanted }, Self { source, held: None })
+        let given_up = Arc::<OnGivenUp>::default();
+        let source = Source::Frames { frames, given_up: Arc::clone(&given_up), ended: false };
+        (FrameSender { frames: sender, given_up, ended: false }, Self { source, call: None })
     }
 
-    /// Keeps `held` until the body has ended or was given up.
+    /// Keeps `call` open until the body has ended, and has it given up when the body's sender is
+    /// dropped without an end.
     #[must_use]
-    pub(crate) fn holding(mut self, held: impl Send + 'static) -> Self {
-        self.held = Some(Box::new(held));
+    pub(crate) fn of(mut self, call: OpenCall) -> Self {
+        if let Source::Frames { given_up, .. } = &self.source {
+            given_up.tell(call.give_up());
+        }
+        self.call = Some(call);
         self
     }
 }
 
 impl From<tonic::body::Body> for Body {
     fn from(body: tonic::body::Body) -> Self {
-        Self { source: Source::Tonic(body), held: None }
+        Self { source: Source::Tonic(body), call: None }
     }
 }
 
-/// The producer's end of a body. Dropped without [`end`](Self::end), it breaks the stream off, so
+/// The producer's end of a body. Dropped without an end, it breaks the stream off, so
 /// that a producer's fault never looks like a short success.
 pub struct FrameSender {
     frames: mpsc::Sender<Item>,
-    wanted: Arc<Wanted>,
+    given_up: Arc<OnGivenUp>,
+    ended: bool,
 }
 
 impl FrameSender {
@@ -94,30 +79,66 @@ impl FrameSender {
         self.frames.reserve().await.ok().map(Room)
     }
 
-    /// Like [`room`](Self::room), once the other side has asked for a frame and none waits for it:
-    /// no frame waits here while nobody reads. hyper asks for one before the last has left, so that
-    /// two may wait there.
-    pub async fn wanted(&self) -> Option<Room<'_>> {
-        let room = self.room().await?;
-        tokio::select! {
-            () = self.wanted.wait() => Some(room),
-            () = self.closed() => None,
-        }
-    }
-
     /// Hands a frame on, once there is room for it; `false` when the other side has gone.
     pub async fn send(&self, frame: Frame) -> bool {
         self.frames.send(Item::Frame(frame)).await.is_ok()
     }
 
-    /// Ends the body, with trailers on an answer.
-    pub async fn end(self, trailers: Option<HeaderMap>) -> bool {
-        self.frames.send(Item::End(trailers)).await.is_ok()
+    /// Ends the body of a request.
+    pub(crate) async fn end(mut self) -> bool {
+        self.ended = self.frames.send(Item::End(None)).await.is_ok();
+        self.ended
+    }
+
+    /// Ends an answer, and waits until its trailers were taken; gives it up when that takes longer
+    /// than `time`, as with a reader whose window stays closed.
+    pub async fn end_within(mut self, time: Duration, trailers: HeaderMap) {
+        let taken = async {
+            if self.frames.send(Item::End(Some(trailers))).await.is_ok() {
+                self.frames.closed().await;
+            }
+        };
+        self.ended = timeout(time, taken).await.is_ok();
     }
 
     /// Resolves once the other side has gone: the answer's reader, or the connection.
     pub async fn closed(&self) {
         self.frames.closed().await;
+    }
+}
+
+impl Drop for FrameSender {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.given_up.now();
+        }
+    }
+}
+
+/// What is told when a body's sender is dropped without an end.
+///
+/// hyper resets the stream once it asks for the next frame. It does not ask while the peer's
+/// window is closed and a frame waits for it; then the connection has to see to it.
+#[derive(Default)]
+struct OnGivenUp {
+    is: AtomicBool,
+    tell: OnceLock<GiveUp>,
+}
+
+impl OnGivenUp {
+    /// Has the call told, also of what was before.
+    fn tell(&self, call: GiveUp) {
+        let call = self.tell.get_or_init(|| call);
+        if self.is.load(Ordering::SeqCst) {
+            call.now();
+        }
+    }
+
+    fn now(&self) {
+        self.is.store(true, Ordering::SeqCst);
+        if let Some(call) = self.tell.get() {
+            call.now();
+        }
     }
 }
 
@@ -145,13 +166,8 @@ impl http_body::Body for Body {
                 .map_ok(|frame| frame.map_data(Chunks::from))
                 .map_err(Into::into),
             Source::Frames { ended: true, .. } => Poll::Ready(None),
-            Source::Frames { frames, wanted, ended } => {
-                // Before the frame is taken: room for the next is no wish for it.
-                wanted.set(false);
-                let Poll::Ready(item) = frames.poll_recv(cx) else {
-                    wanted.set(true);
-                    return Poll::Pending;
-                };
+            Source::Frames { frames, ended, .. } => {
+                let item = ready!(frames.poll_recv(cx));
                 *ended = !matches!(item, Some(Item::Frame(_)));
                 Poll::Ready(match item {
                     Some(Item::Frame(frame)) => Some(Ok(HttpFrame::data(frame.into_chunks()))),

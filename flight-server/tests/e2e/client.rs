@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{Action, Criteria, FlightDescriptor, FlightInfo};
-use flight_net::client::{ConnectError, ConnectOptions, Connection, Connector, StreamConnection};
+use flight_net::client::{
+    ConnectError, ConnectOptions, Connection, Connector, GetStream, StreamConnection,
+};
 use flight_testkit::ServerProcess;
 use flight_wire::protocol::PutSummary;
 use flight_wire::{
@@ -99,15 +101,25 @@ impl Client {
         Ok(Stream { messages, decoder: BatchDecoder::new(DecodeLimits::default()) })
     }
 
-    /// The messages of a ticket, asked for with a header, as they come.
+    pub async fn message_stream(
+        &self,
+        ticket: &[u8],
+        headers: &[(&'static str, &str)],
+    ) -> Result<GetStream, Status> {
+        let mut metadata = MetadataMap::new();
+        for (name, value) in headers {
+            metadata.insert(*name, value.parse().unwrap());
+        }
+        self.streams.do_get(ticket, metadata).await
+    }
+
+    /// The messages of a ticket, asked for with headers, as they come.
     pub async fn messages(
         &self,
         ticket: &[u8],
-        (name, value): (&'static str, &str),
+        headers: &[(&'static str, &str)],
     ) -> Result<Vec<FlightMessage>, Status> {
-        let mut metadata = MetadataMap::new();
-        metadata.insert(name, value.parse().unwrap());
-        let mut stream = self.streams.do_get(ticket, metadata).await?;
+        let mut stream = self.message_stream(ticket, headers).await?;
         let mut messages = Vec::new();
         while let Some(message) = stream.next().await {
             messages.push(message?);
@@ -167,7 +179,7 @@ impl Client {
 }
 
 pub struct Stream {
-    messages: flight_net::client::GetStream,
+    messages: GetStream,
     decoder: BatchDecoder,
 }
 

@@ -22,7 +22,7 @@ async fn served(perf: &[&str], put: &str) -> (TempDir, ServerProcess, Client, Ve
 /// Reads at 200 batches a second; the stamps, and how many messages there were.
 async fn stamps(client: &Client, ticket: &[u8], more: &str) -> (Vec<EmitStamp>, usize) {
     let asked = format!("rate=200; arrival=uniform; seed=1{more}");
-    let messages = client.messages(ticket, (PACE_HEADER, &asked)).await.unwrap();
+    let messages = client.messages(ticket, &[(PACE_HEADER, &asked)]).await.unwrap();
     let stamps = messages.iter().filter_map(|message| EmitStamp::parse(&message.app_metadata));
     (stamps.collect(), messages.len())
 }
@@ -53,10 +53,18 @@ async fn a_schedule_goes_on_after_the_last_batch_of_another_stream() {
 }
 
 #[tokio::test]
+async fn a_slow_stream_ends_at_its_deadline() {
+    let (_data, _server, client, ticket) = served(&["--perf"], r#"{"dataset":"t"}"#).await;
+    let headers = [(PACE_HEADER, "rate=1; arrival=uniform; seed=1"), ("grpc-timeout", "300m")];
+    let late = client.messages(&ticket, &headers).await.unwrap_err();
+    assert_eq!(late.code(), Code::DeadlineExceeded, "{late}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_paced_is_refused() {
     let (_data, _server, mut client, ticket) = served(&["--perf"], r#"{"dataset":"t"}"#).await;
     let check = async |client: &Client, ticket: &[u8], header: &str, code, why: &str| {
-        let refused = client.messages(ticket, (PACE_HEADER, header)).await.unwrap_err();
+        let refused = client.messages(ticket, &[(PACE_HEADER, header)]).await.unwrap_err();
         assert_eq!(refused.code(), code, "{header}: {refused}");
         assert!(refused.message().contains(why), "{header}: {refused}");
     };

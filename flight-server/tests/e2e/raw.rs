@@ -22,9 +22,16 @@ pub struct Raw {
 
 impl Raw {
     pub async fn connect(endpoint: &str) -> Self {
+        Self::with_window(endpoint, 65_535).await
+    }
+
+    /// A connection whose streams take so many bytes until they are told of more.
+    pub async fn with_window(endpoint: &str, bytes: u32) -> Self {
         let authority = endpoint.strip_prefix("grpc://").unwrap().to_owned();
         let stream = TcpStream::connect(&authority).await.unwrap();
-        let (send, connection) = h2::client::handshake(stream).await.unwrap();
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(bytes);
+        let (send, connection) = builder.handshake(stream).await.unwrap();
         // The connection's end is told by the calls.
         let task = tokio::spawn(async move { drop(connection.await) });
         Self { send, task, authority }
@@ -33,6 +40,11 @@ impl Raw {
     /// Breaks the connection off without a word.
     pub fn vanish(self) {
         self.task.abort();
+    }
+
+    /// Whether the server closes the connection within `limit`.
+    pub async fn closed_within(self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.task).await.is_ok()
     }
 
     /// Opens a call of the Flight service.
@@ -87,6 +99,13 @@ pub fn upload(name: &str) -> [Bytes; 2] {
         let length = frame.bytes();
         frame.into_chunks().copy_to_bytes(length)
     })
+}
+
+/// A gRPC message.
+pub fn message(message: &impl prost::Message) -> Bytes {
+    let body = message.encode_to_vec();
+    let head = claim(u32::try_from(body.len()).unwrap());
+    [&head[..], &body].concat().into()
 }
 
 /// The head of a message that claims `bytes` and does not come.

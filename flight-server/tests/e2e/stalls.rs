@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use arrow_flight::Ticket;
 use flight_testkit::ServerCommand;
 use h2::Reason;
 use tempfile::{TempDir, tempdir};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::client::{Client, table};
-use crate::raw::{Raw, claim, status, upload};
+use crate::raw::{Raw, claim, message, status, upload};
 
 const DEADLINE_EXCEEDED: &str = "4";
 /// The largest message that is taken, and the least memory for uploads.
@@ -22,9 +24,8 @@ fn serve(data: &TempDir, flags: &[&str]) -> flight_testkit::ServerProcess {
 async fn check_that_others_can_upload(endpoint: &str, name: &str) {
     let client = Client::connect(endpoint).await;
     let put = format!(r#"{{"dataset":"{name}","mode":"replace"}}"#);
-    let stored = tokio::time::timeout(Duration::from_secs(20), async {
-        client.put(&put, &[table(1, 10)]).await
-    });
+    let stored =
+        timeout(Duration::from_secs(20), async { client.put(&put, &[table(1, 10)]).await });
     stored.await.expect("an upload ends within 20 s").unwrap();
 }
 
@@ -75,7 +76,7 @@ async fn uploads_of_one_connection_that_wait_for_memory_do_not_stop_each_other()
             client.put_whole(&put, &[large]).await
         });
     }
-    let all = tokio::time::timeout(Duration::from_secs(60), uploads.join_all()).await;
+    let all = timeout(Duration::from_secs(60), uploads.join_all()).await;
     for stored in all.expect("no upload waits for ever") {
         assert_eq!(stored.unwrap().rows, 2_000_000);
     }
@@ -118,7 +119,7 @@ async fn a_ticket_that_does_not_come_is_not_waited_for_beyond_the_deadline() {
 /// Reads a connection to its end.
 async fn closed_within(mut stream: TcpStream, limit: Duration) -> bool {
     let mut bytes = Vec::new();
-    tokio::time::timeout(limit, stream.read_to_end(&mut bytes)).await.is_ok()
+    timeout(limit, stream.read_to_end(&mut bytes)).await.is_ok()
 }
 
 #[tokio::test]
@@ -166,17 +167,20 @@ async fn a_reader_that_stops_is_cut_and_holds_nothing_up() {
     let ticket = info.endpoint[0].ticket.clone().unwrap().ticket;
     let mut stream = client.stream(&ticket).await.unwrap();
     stream.next().await.unwrap();
-    // Other calls of the same connection go on meanwhile, and the stream ends.
-    let cut = async {
-        for _ in 0..100 {
-            client.action("ping", "").await.unwrap();
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            if server.stderr().contains("nothing was read") {
-                return;
+    // Other calls of the same connection are answered until it is closed.
+    let mut pings = 0;
+    let refused = timeout(Duration::from_secs(60), async {
+        loop {
+            match client.action("ping", "").await {
+                Ok(_) => pings += 1,
+                Err(status) => break status,
             }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
-    };
-    cut.await;
+    });
+    let refused = refused.await.expect("the connection is closed");
+    assert_eq!(refused.code(), tonic::Code::Unavailable, "{refused}");
+    assert!(pings > 1, "{pings}");
     let ended = loop {
         match stream.next().await {
             Ok(Some(_)) => {}
@@ -186,4 +190,52 @@ async fn a_reader_that_stops_is_cut_and_holds_nothing_up() {
     };
     let codes = [tonic::Code::Cancelled, tonic::Code::Unavailable];
     assert!(codes.contains(&ended.code()), "{ended}");
+}
+
+/// A reader that takes the head of the answer and none of its rows, whatever it is told.
+async fn read_nothing(raw: &Raw, endpoint: &str) -> http::Response<h2::RecvStream> {
+    let client = &mut Client::connect(endpoint).await;
+    client.put(r#"{"dataset":"large"}"#, &[table(1, 1_000_000)]).await.unwrap();
+    let info = client.info(r#"{"dataset":"large"}"#).await.unwrap();
+    let ticket: Ticket = info.endpoint[0].ticket.clone().unwrap();
+    let (response, mut body) = raw.call("DoGet", None).await;
+    body.send_data(message(&ticket), true).unwrap();
+    response.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_reader_whose_window_stays_closed_loses_its_connection() {
+    for window in [0, 1, 65_535] {
+        let data = tempdir().unwrap();
+        let mut server = serve(&data, &["--stall-timeout", "300ms", "--drain", "40s"]);
+        let raw = Raw::with_window(server.endpoint(), window).await;
+        let _unread = read_nothing(&raw, server.endpoint()).await;
+        assert!(raw.closed_within(Duration::from_secs(30)).await, "window {window}");
+        check_that_others_can_upload(server.endpoint(), "after").await;
+        assert_eq!(server.terminate().code(), Some(0));
+        assert!(!server.stderr().contains("broken off"), "{}", server.stderr());
+    }
+}
+
+#[tokio::test]
+async fn the_other_calls_of_a_connection_end_before_it_is_closed_for_one_that_is_stuck() {
+    let data = tempdir().unwrap();
+    let server = serve(&data, &["--stall-timeout", "2s"]);
+    let raw = Raw::with_window(server.endpoint(), 0).await;
+    let (response, mut body) = raw.call("DoPut", None).await;
+    let [schema, batch] = upload("t");
+    body.send_data(schema, false).unwrap();
+    let unread = read_nothing(&raw, server.endpoint()).await;
+    // Longer than the reader's stall time and what is waited for its end: its window is closed, the
+    // upload sends on.
+    for _ in 0..14 {
+        body.send_data(batch.clone(), false).unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    body.send_data(bytes::Bytes::new(), true).unwrap();
+    let uploaded = response.await.expect("the upload was answered");
+    assert!(raw.closed_within(Duration::from_secs(30)).await);
+    drop((unread, uploaded));
+    let mut client = Client::connect(server.endpoint()).await;
+    assert_eq!(client.names().await, ["large", "t"], "the upload was stored");
 }

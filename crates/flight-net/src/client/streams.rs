@@ -223,7 +223,7 @@ impl PutSink {
     /// Ends the upload. A sink dropped without it breaks the upload off.
     pub async fn finish(self) -> bool {
         match self.0 {
-            FrameTarget::Hyper(frames) => frames.end(None).await,
+            FrameTarget::Hyper(frames) => frames.end().await,
             FrameTarget::Own(sink) => sink.finish(),
             FrameTarget::Refused => false,
         }

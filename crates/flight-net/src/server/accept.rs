@@ -283,7 +283,7 @@ where
         let (shared, open) = (Arc::clone(shared), activity.begin());
         async move {
             let response = call(&shared, context, request).await;
-            Ok::<_, Infallible>(response.map(|body| body.holding(open)))
+            Ok::<_, Infallible>(response.map(|body| body.of(open)))
         }
     });
     let limits = &shared.limits;
@@ -323,6 +323,15 @@ where
             let goodbye = tokio::time::timeout(GOODBYE, gather.drive(connection));
             goodbye.await.unwrap_or(Ok(()))
         }
+        () = activity.stuck_for(STUCK) => {
+            tracing::debug!(%peer, "a connection is closed: it takes no end of a call");
+            connection.as_mut().graceful_shutdown();
+            // Calls that are answered may end; the client opens further ones elsewhere.
+            tokio::select! {
+                ended = gather.drive(connection.as_mut()) => ended,
+                () = activity.idle_for(GOODBYE) => Ok(()),
+            }
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "a connection broke");
@@ -331,6 +340,9 @@ where
 
 /// Time for a connection's last frames: GOAWAY, and the client's answer to it.
 const GOODBYE: Duration = Duration::from_millis(500);
+/// Time for the end of a call that was given up to be taken. A peer whose window is closed cannot
+/// take it, and hyper resets no stream before it can.
+const STUCK: Duration = Duration::from_secs(2);
 /// A connection that is being drained and over which no byte moves for this long has no more to say.
 const SILENCE: Duration = Duration::from_secs(3);
 

@@ -4,7 +4,7 @@
 //! many of one address, how long a handshake. A bad or silent peer never delays another.
 
 mod accept;
-mod activity;
+pub(crate) mod activity;
 mod context;
 mod gather;
 mod linger;

@@ -228,7 +228,7 @@ async fn finish(sender: FrameSender, status: Option<Status>) {
     let mut trailers = HeaderMap::new();
     let status = status.unwrap_or_else(|| Status::ok(""));
     status.add_header(&mut trailers).unwrap();
-    sender.end(Some(trailers)).await;
+    sender.end_within(Duration::from_secs(60), trailers).await;
 }
 
 /// Acknowledges every message of an upload by its metadata; fails after `max` of them.

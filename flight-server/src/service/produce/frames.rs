@@ -1,6 +1,7 @@
 //! Rows turned into frames.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use flight_files::{FileError, Piece, PieceReader, StoredMessage};
 use flight_wire::{Checksum, EncodeOptions, Encoder, Frame, Kind, Message};
@@ -109,7 +110,7 @@ impl Frames {
     pub(super) fn next(&mut self) -> Result<Option<Frame>, Status> {
         self.counted = (0, 0);
         if self.pace.is_some() {
-            return self.next_at_its_time();
+            return Ok(self.next_at_its_time());
         }
         let mut frame = Frame::default();
         while frame.bytes() < GROUP_BYTES {
@@ -150,35 +151,15 @@ impl Frames {
         Ok((frame.bytes() > 0).then_some(frame))
     }
 
-    /// The next batch, with what it needs before it, once it is due; the schema by itself, at once.
-    fn next_at_its_time(&mut self) -> Result<Option<Frame>, Status> {
-        let is_schema = |message: &Message| message.kind == Kind::Schema;
-        let stamp = match (&mut self.pace, self.ready.front()) {
-            (Some(pace), front) if !front.is_some_and(is_schema) => Some(pace.wait()),
-            _ => None,
-        };
-        let mut frame = Frame::default();
-        while let Some(message) = self.next_message()? {
-            self.count(message.kind);
-            match (message.kind, stamp) {
-                (Kind::Batch { .. }, Some(stamp)) => {
-                    frame.append(Frame::new(message, &stamp.to_bytes(), None));
-                    break;
-                }
-                (kind, _) => {
-                    frame.append(Frame::new(message, b"", None));
-                    if kind == Kind::Schema {
-                        break;
-                    }
-                }
-            }
+    /// Makes the next batch of a paced stream, and tells when [`next`](Self::next) is to be asked
+    /// for it; `None` at once. Blocks on the disk.
+    pub(super) fn prepare(&mut self) -> Result<Option<Instant>, Status> {
+        let Some(pace) = &self.pace else { return Ok(None) };
+        let due = pace.nearly_due();
+        if self.ready.front().is_some_and(|message| message.kind == Kind::Schema) {
+            return Ok(None);
         }
-        Ok((frame.bytes() > 0).then_some(frame))
-    }
-
-    /// The next message, whole.
-    fn next_message(&mut self) -> Result<Option<Message>, Status> {
-        while self.ready.is_empty() {
+        while !self.ready.iter().any(|message| matches!(message.kind, Kind::Batch { .. })) {
             let Some(piece) = self.rows.next() else { return Ok(None) };
             match piece.map_err(|error| (self.explain)(&error))? {
                 Piece::Message(message) => self.ready.push_back(message),
@@ -192,7 +173,29 @@ impl Frames {
                 }
             }
         }
-        Ok(self.ready.pop_front())
+        Ok(Some(due))
+    }
+
+    /// The batch that was prepared, with what it needs before it, once it is due; the schema by
+    /// itself, at once.
+    fn next_at_its_time(&mut self) -> Option<Frame> {
+        let mut frame = Frame::default();
+        while let Some(message) = self.ready.pop_front() {
+            self.count(message.kind);
+            match (message.kind, &mut self.pace) {
+                (Kind::Batch { .. }, Some(pace)) => {
+                    frame.append(Frame::new(message, &pace.wait().to_bytes(), None));
+                    break;
+                }
+                (kind, _) => {
+                    frame.append(Frame::new(message, b"", None));
+                    if kind == Kind::Schema {
+                        break;
+                    }
+                }
+            }
+        }
+        (frame.bytes() > 0).then_some(frame)
     }
 
     /// The next part of a message that was begun, if it is in memory: then no thread that may block
@@ -208,6 +211,11 @@ impl Frames {
         let mut frame = Frame::default();
         frame.add_part(part);
         Ok(Some(frame))
+    }
+
+    /// Whether batches leave at times of their own.
+    pub(super) fn are_paced(&self) -> bool {
+        self.pace.is_some()
     }
 
     /// Batches and rows in the frame that was made last.
@@ -256,5 +264,49 @@ impl Frames {
             self.counted.0 += 1;
             self.counted.1 += rows as u64;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use flight_wire::protocol::PaceRequest;
+
+    use super::*;
+
+    struct Batches(std::vec::IntoIter<RecordBatch>);
+
+    impl Iterator for Batches {
+        type Item = Result<Piece, FileError>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            self.0.next().map(|batch| Ok(Piece::Batch(batch)))
+        }
+    }
+
+    impl Rows for Batches {}
+
+    #[test]
+    fn a_paced_stream_waits_for_batches_alone() {
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+        let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+        let schema = batch.schema();
+        let rows = Box::new(Batches(vec![batch; 2].into_iter()));
+        let explain: Explain = Box::new(|error| Status::internal(error.to_string()));
+        let request: PaceRequest = "rate=1000; arrival=uniform; seed=1".parse().unwrap();
+        let frames = Frames::new(&schema, rows, explain, EncodeOptions::default(), false).unwrap();
+        let mut frames = frames.paced(Pace::new(request)).unwrap();
+        let mut due = Vec::new();
+        loop {
+            due.push(frames.prepare().unwrap());
+            assert_eq!(frames.prepare().unwrap(), *due.last().unwrap(), "a batch has one time");
+            if frames.next().unwrap().is_none() {
+                break;
+            }
+        }
+        let [None, Some(first), Some(second), None] = due[..] else { panic!("{due:?}") };
+        assert_eq!(second - first, std::time::Duration::from_millis(1));
     }
 }

@@ -8,7 +8,7 @@ use flight_net::server::CallContext;
 use flight_net::{FrameSender, Room};
 use flight_wire::Frame;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tonic::Status;
 
 use super::frames::Frames;
@@ -33,8 +33,8 @@ pub(in crate::service) async fn send(
     mut call: Call,
 ) {
     let mut sending = Sending {
+        parts: Arc::new(Semaphore::new(if frames.are_made_ahead() { 1 } else { PARTS_AHEAD })),
         frames: Some(frames),
-        parts: Arc::new(Semaphore::new(PARTS_AHEAD)),
         unsent: Arc::new(Semaphore::new(UNSENT_MAX as usize)),
         patience: PATIENCE,
         deadline: context.deadline,
@@ -44,20 +44,18 @@ pub(in crate::service) async fn send(
         Ok(()) => Status::ok(""),
         Err(Ended::With(status)) => status,
         Err(Ended::WithoutTrailers(status)) => {
-            // The stream is reset (CANCEL) once hyper asks for more of it: not while the reader's
-            // window is closed.
             call.finish(&status);
             return;
         }
     };
     call.finish(&status);
-    // A reader that does not take the trailers either loses the stream.
-    let _ = timeout(stall, sender.end(Some(trailers(&status)))).await;
+    sender.end_within(stall, trailers(&status)).await;
 }
 
 struct Sending {
     /// With a thread that may block while it makes the next.
     frames: Option<Frames>,
+    /// Less a permit for each frame that is counted and not yet in the socket.
     parts: Arc<Semaphore>,
     /// Less a permit for each frame that shares memory with its source.
     unsent: Arc<Semaphore>,
@@ -69,7 +67,8 @@ struct Sending {
 /// Why a stream ends early.
 enum Ended {
     With(Status),
-    /// A reader that is gone, or takes nothing, takes no trailers either.
+    /// A reader that is gone, or takes nothing, takes no trailers either: its stream is reset, or
+    /// its connection closed.
     WithoutTrailers(Status),
 }
 
@@ -84,6 +83,9 @@ impl Sending {
         loop {
             // Room first, so that a stalled reader holds what waits for it and nothing more.
             let (room, part) = self.room(sender).await?;
+            if self.frames()?.are_paced() {
+                self.wait_for_its_time(sender).await?;
+            }
             let Some((mut frame, (batches, rows))) = self.make().await? else { break };
             let bytes = frame.bytes() as u64;
             let waiting = call.waits(bytes);
@@ -107,18 +109,20 @@ impl Sending {
         Ok(())
     }
 
-    /// Waits for room for a frame; also for that of a part, where a body was begun.
+    /// Waits for room for a frame; also for that of a part, where a body was begun. A frame that
+    /// is made of what was made ahead waits until the one before it is in the socket: hyper would
+    /// take it as soon as it has seen that one, and what is ready needs no second stock.
     async fn room<'a>(
         &mut self,
         sender: &'a FrameSender,
     ) -> Result<(Room<'a>, Option<OwnedSemaphorePermit>), Ended> {
-        let (parts, begun) = (Arc::clone(&self.parts), self.frames()?.are_amid_body());
-        let made_ahead = self.frames()?.are_made_ahead();
+        let frames = self.frames()?;
+        let counted = frames.are_amid_body() || frames.are_made_ahead();
+        let parts = Arc::clone(&self.parts);
         let room = async {
             // It never closes.
-            let part = if begun { parts.acquire_owned().await.ok() } else { None };
-            let room = if made_ahead { sender.wanted().await } else { sender.room().await };
-            room.map(|room| (room, part))
+            let part = if counted { parts.acquire_owned().await.ok() } else { None };
+            sender.room().await.map(|room| (room, part))
         };
         let mut room = pin!(in_time(self.deadline, self.stall, room));
         let room = match timeout(self.patience, &mut room).await {
@@ -129,7 +133,7 @@ impl Sending {
                 room.await?
             }
         };
-        room.ok_or_else(|| Ended::WithoutTrailers(Status::cancelled("the client went away")))
+        room.ok_or_else(gone)
     }
 
     /// How many frames that share memory with their source wait for the socket, if any do.
@@ -143,15 +147,39 @@ impl Sending {
         if let Some(frame) = self.frames()?.next_resident()? {
             return Ok(Some((frame, self.frames()?.counted())));
         }
+        let made = self.blocking(Frames::next).await?;
+        Ok(made.map(|frame| (frame, self.frames.as_ref().map_or((0, 0), Frames::counted))))
+    }
+
+    /// Prepares the next batch and waits until it is nearly due, unless the reader goes or the
+    /// call's deadline passes before.
+    async fn wait_for_its_time(&mut self, sender: &FrameSender) -> Result<(), Ended> {
+        let Some(due) = self.blocking(Frames::prepare).await? else { return Ok(()) };
+        let due = Instant::from_std(due);
+        if due <= Instant::now() {
+            return Ok(());
+        }
+        let last = self.deadline.map_or(due, |deadline| deadline.min(due));
+        tokio::select! {
+            () = sleep_until(last) => {}
+            () = sender.closed() => return Err(gone()),
+        }
+        if last < due { Err(late()) } else { Ok(()) }
+    }
+
+    /// Has a thread that may block do `work` with the frames.
+    async fn blocking<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Frames) -> Result<T, Status> + Send + 'static,
+    ) -> Result<T, Status> {
         let mut frames = self.frames.take().ok_or_else(failed)?;
-        let made = tokio::task::spawn_blocking(move || {
-            let made = frames.next();
-            (frames, made)
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&mut frames);
+            (frames, done)
         });
-        let (frames, made) = made.await.map_err(|_| failed())?;
-        let counted = frames.counted();
+        let (frames, done) = done.await.map_err(|_| failed())?;
         self.frames = Some(frames);
-        Ok(made?.map(|frame| (frame, counted)))
+        done
     }
 
     fn frames(&mut self) -> Result<&mut Frames, Status> {
@@ -166,7 +194,6 @@ async fn in_time<T>(
     work: impl Future<Output = T>,
 ) -> Result<T, Ended> {
     let now = Instant::now();
-    let late = || Ended::With(Status::deadline_exceeded("the deadline has passed"));
     let deadline = deadline.filter(|deadline| *deadline < now + stall);
     if deadline.is_some_and(|deadline| deadline <= now) {
         return Err(late());
@@ -178,6 +205,14 @@ async fn in_time<T>(
             Ended::WithoutTrailers(Status::deadline_exceeded(what))
         }
     })
+}
+
+fn late() -> Ended {
+    Ended::With(Status::deadline_exceeded("the deadline has passed"))
+}
+
+fn gone() -> Ended {
+    Ended::WithoutTrailers(Status::cancelled("the client went away"))
 }
 
 fn failed() -> Status {

@@ -46,8 +46,7 @@ pub(in crate::service) fn do_exchange(
         drop(input);
         let status = echoed.err().unwrap_or_else(|| Status::ok(""));
         call.finish(&status);
-        // A reader that does not take the trailers loses the stream.
-        let _ = timeout(flight.stall, sender.end(Some(trailers(&status)))).await;
+        sender.end_within(flight.stall, trailers(&status)).await;
     });
     status::streaming(body)
 }

@@ -41,7 +41,7 @@ pub(in crate::service) fn do_put(
             Err(status) => status,
         };
         call.finish(&status);
-        sender.end(Some(trailers(&status))).await;
+        sender.end_within(flight.stall, trailers(&status)).await;
     });
     status::streaming(body)
 }
