@@ -42,7 +42,7 @@ pub(crate) use clock::{ClockInUse, in_use as clock_in_use, ticker};
 pub(crate) use gate::Interrupt;
 pub(crate) use resources::Resources;
 use resources::{Watch, sampled};
-pub(crate) use sockets::TcpSpent;
+pub(crate) use sockets::{TcpAmounts, TcpSpent};
 pub(crate) use timeline::CpuSample;
 pub(crate) use unary::Request;
 pub(crate) use worker::WORKER;
