@@ -91,7 +91,7 @@ impl Series {
                     };
                     format!("{series} {judges}; leave {name} out of the command")
                 }
-                "--format" | "--out" => {
+                "--format" | "--out" | "--no-save" | "--runs-dir" => {
                     format!("{name} is an option of {series}; write it before the command")
                 }
                 "--dry-run" if self == Self::Sweep => {

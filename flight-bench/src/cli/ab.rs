@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use flight_stats::Band;
 
-use super::{CompareFormat, units};
+use super::{CompareFormat, KeepArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -130,6 +130,9 @@ pub(crate) struct AbOutputArgs {
     /// The form follows the name: .txt, .json, .md or .html. The file is written whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 
     /// Print nothing on stderr but errors.
     ///

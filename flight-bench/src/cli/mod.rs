@@ -38,7 +38,7 @@ pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{Follow, GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use mixed::MixedArgs;
-pub(crate) use output::{Format, OutputArgs, Progress};
+pub(crate) use output::{Format, KeepArgs, OutputArgs, Progress};
 pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;

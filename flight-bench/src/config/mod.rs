@@ -30,7 +30,7 @@ use crate::saved::Saved;
 use crate::workload::Mix;
 pub(crate) use check::{Baseline, Checks, Judging};
 pub(crate) use ladder::LadderConfig;
-pub(crate) use shared::{comparison_output, files_of};
+pub(crate) use shared::{comparison_output, files_of, keep};
 use shared::{optional, window, within};
 
 /// A run as it will be done.
@@ -210,7 +210,7 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// Say what would be done, and do nothing.
     pub(crate) dry_run: bool,
-    /// Where the run is kept; absent where it is not.
+    /// Where what was measured is kept; absent where it is not.
     pub(crate) keep: Option<Saved>,
 }
 
@@ -315,7 +315,7 @@ impl Config {
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Get, &load, &args.output.runs)?,
+            checks: Checks::new(args.check, Workload::Get, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
@@ -377,7 +377,7 @@ impl Config {
             )?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Put, &load, &args.output.runs)?,
+            checks: Checks::new(args.check, Workload::Put, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{Extent, LinkConfig, Load, Output, Target};
 use crate::cli::{
-    CompareFormat, Format, Http2Args, LoadArgs, OutputArgs, Progress, TargetArgs, TlsArgs,
-    TransportName,
+    CompareFormat, Format, Http2Args, KeepArgs, LoadArgs, OutputArgs, Progress, TargetArgs,
+    TlsArgs, TransportName,
 };
 use crate::exit::Stop;
 use crate::limits;
@@ -140,16 +140,20 @@ impl Load {
 
 impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
-        let keep = Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save);
         Ok(Self {
             format: args.format,
             files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,
             dry_run: args.dry_run,
-            keep,
+            keep: keep(&args.keep),
         })
     }
+}
+
+/// Where what was measured is kept.
+pub(crate) fn keep(args: &KeepArgs) -> Option<Saved> {
+    Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save)
 }
 
 /// Where a comparison goes.

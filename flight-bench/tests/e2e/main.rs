@@ -8,6 +8,7 @@ mod figures;
 mod foreign;
 mod forms;
 mod judged;
+mod kept;
 mod ladder;
 mod mixed;
 mod page;
