@@ -10,6 +10,7 @@ mod forms;
 mod judged;
 mod kept;
 mod ladder;
+mod lying;
 mod mixed;
 mod page;
 mod real;
