@@ -34,7 +34,7 @@ fn a_sweep_that_is_read_back_is_told_as_it_was() {
     check(&load(2));
     let mut odd = load(9);
     // A number whose last digit a reader in a hurry would lose.
-    odd.settings[0].points[0].values[0].1 = 1.000_000_123_456_789_1;
+    odd.settings[0].points[0].values[0].1 = 0.100_000_000_000_000_02;
     odd.settings[1].record.rate_share = Some(0.1 + 0.2);
     odd.server = Some(ServerRecord { kind: "child".into(), ..ServerRecord::default() });
     odd.warnings.push(Warning::of_run("noisy", "they differ", "a lot", "--rounds 20"));
