@@ -89,7 +89,9 @@ pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A call outside the measured part: planning, deleting, probing.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// A child server prints its ready line this soon.
+/// Between two questions whether a server is there.
+pub(crate) const READY_PAUSE: Duration = Duration::from_millis(50);
+/// A child server prints its ready line this soon, unless told otherwise.
 pub(crate) const CHILD_READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A child server ends this soon after its input is closed, else it is killed.
 pub(crate) const CHILD_STOP_TIMEOUT: Duration = Duration::from_secs(40);

@@ -143,6 +143,9 @@ fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
         say(results.summary_line().trim_end());
     } else {
         say_error(&results.outcome);
+        // Its report has no warnings.
+        let debug = run::debug_build(cfg!(debug_assertions)).filter(|_| !config.output.quiet);
+        warn(debug.map(|warning| warning.to_string()));
         warn(not_kept);
     }
     report::publish_as(&config.output, |format, reason| results.render(format, reason))?;

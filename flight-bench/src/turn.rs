@@ -84,7 +84,8 @@ impl Series {
                     "a run of {series} is one repeat; give {} in place of --repeats",
                     self.repeats()
                 ),
-                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff" => {
+                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff"
+                | "--allow-debug" => {
                     let judges = match self {
                         Self::Ab => "judges both sides together",
                         Self::Sweep => "judges all settings together",

@@ -17,7 +17,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::{AbArgs, Format};
 use crate::compare::{Row, corrected, exit_of};
-use crate::config::{Output, comparison_output, keep};
+use crate::config::{Output, check_build, comparison_output, keep};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::limits::PAIRS_MAX;
@@ -77,6 +77,7 @@ impl AbConfig {
                 design.pairs
             )));
         }
+        check_build(design.strict, &design.build, cfg!(debug_assertions))?;
         let keep = keep(&output.keep);
         let output = comparison_output(output.format, output.out, output.quiet)?;
         Ok(Self {

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use ab::{AbArgs, AbSidesArgs};
-pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
+pub(crate) use check::{BuildArgs, CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use exchange::ExchangeArgs;

@@ -28,7 +28,7 @@ use crate::limits;
 use crate::report::Workload;
 use crate::saved::Saved;
 use crate::workload::Mix;
-pub(crate) use check::{Baseline, Checks, Judging};
+pub(crate) use check::{Baseline, Checks, Judging, check_build};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::{comparison_output, files_of, keep};
 use shared::{optional, window, within};
@@ -91,6 +91,8 @@ pub(crate) enum Target {
 #[derive(Debug, Clone)]
 pub(crate) struct LinkConfig {
     pub(crate) connect_timeout: Duration,
+    /// How long the server may take to come up; absent: no longer than that takes by default.
+    pub(crate) ready_timeout: Option<Duration>,
     pub(crate) stream_window: Option<u32>,
     pub(crate) connection_window: Option<u32>,
     pub(crate) transport: Transport,

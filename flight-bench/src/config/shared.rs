@@ -80,6 +80,7 @@ impl LinkConfig {
         )?;
         Ok(Self {
             connect_timeout: target.connect_timeout,
+            ready_timeout: target.ready_timeout,
             stream_window: window("--h2-stream-window", http2.and_then(|h| h.h2_stream_window))?,
             connection_window: window(
                 "--h2-connection-window",

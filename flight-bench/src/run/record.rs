@@ -134,17 +134,21 @@ fn note_pace(record: &mut RunRecord, config: &Config) {
     }
 }
 
-/// What is wrong with the run whatever it finds; `debug` is of this program's build.
-fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    if debug {
-        warnings.push(Warning::of_run(
+/// What is wrong with whatever a debug build measures.
+pub(crate) fn debug_build(debug: bool) -> Option<Warning> {
+    debug.then(|| {
+        Warning::of_run(
             "debug-build",
             "this flight-bench is built with debug assertions",
             "its figures are not those of a release",
             "cargo build --release",
-        ));
-    }
+        )
+    })
+}
+
+/// What is wrong with the run whatever it finds; `debug` is of this program's build.
+fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = debug_build(debug).into_iter().collect();
     if let Target::Given { endpoint, tls } = &config.target
         && endpoint.is_tls()
         && tls.tls_insecure
