@@ -133,6 +133,10 @@ fn warn(why: Option<String>) {
 }
 
 fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
+    if config.output.dry_run {
+        report::print(&plan::of_ladder(config))?;
+        return Ok(Exit::Done);
+    }
     report::check_files(&config.output)?;
     let results = on_this_thread(async |interrupt| ladder::run(config, interrupt).await)?;
     let not_kept = keep(&config.output, &id_of(results.started), || {
