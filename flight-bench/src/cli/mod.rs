@@ -152,10 +152,10 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_CODES)]
     Ladder(LadderArgs),
 
-    /// Tells a saved run again, in any form; a ladder and a comparison too.
+    /// Tells again what was measured, in any form: runs, ladders, sweeps, comparisons.
     ///
-    /// Every run is kept on this machine. 'flight-bench report' tells the last one. Ladders and
-    /// comparisons are told from the files that --out wrote.
+    /// Everything that is measured is kept on this machine, and 'flight-bench report' tells the last
+    /// of it. What compare said is told from the files that --out wrote.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
 
