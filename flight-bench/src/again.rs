@@ -1,8 +1,6 @@
 //! The commands about runs that were kept.
 
-use anyhow::Context;
 use clap::ValueEnum;
-use serde::Deserialize;
 
 use crate::ab::{self, AbResults};
 use crate::cli::{
@@ -11,10 +9,10 @@ use crate::cli::{
 use crate::compare::{self, Compared};
 use crate::config::{Output, files_of};
 use crate::exit::{Exit, Stop};
-use crate::report::{self, LadderResults, Reason, Results};
+use crate::report::{self, Kind, LadderResults, Reason, Results, SweepResults};
 use crate::saved::Saved;
 
-/// Tells a run, a ladder or a comparison again.
+/// Tells a run, a ladder, a comparison or a sweep again.
 ///
 /// # Errors
 ///
@@ -43,31 +41,28 @@ enum Told {
     Ladder(Box<LadderResults>),
     Pairs(Box<AbResults>),
     Comparisons(Compared),
+    Sweep(Box<SweepResults>),
 }
 
 impl Told {
     fn read(text: &str) -> anyhow::Result<Self> {
-        /// Of a document, this alone.
-        #[derive(Deserialize)]
-        struct Head {
-            schema: Option<String>,
-        }
-        let head: Head = serde_json::from_str(text).context("not JSON")?;
-        Ok(match head.schema.as_deref() {
-            Some("flight-bench.ladder/1") => Self::Ladder(Box::new(report::read_ladder(text)?)),
-            Some("flight-bench.ab/1") => Self::Pairs(Box::new(ab::read(text)?)),
-            Some("flight-bench.compare/1") => Self::Comparisons(compare::read(text)?),
-            _ => Self::Run(Box::new(report::read(text)?)),
+        Ok(match Kind::of(text)? {
+            Kind::Run => Self::Run(Box::new(report::read(text)?)),
+            Kind::Ladder => Self::Ladder(Box::new(report::read_ladder(text)?)),
+            Kind::Pairs => Self::Pairs(Box::new(ab::read(text)?)),
+            Kind::Comparisons => Self::Comparisons(compare::read(text)?),
+            Kind::Sweep => Self::Sweep(Box::new(report::read_sweep(text)?)),
         })
     }
 
     /// Refuses a form that such a document has not.
     fn check_forms(&self, output: &Output) -> Result<(), Stop> {
-        let (what, missing): (_, &[Format]) = match self {
+        let (kind, missing, others): (_, &[Format], _) = match self {
             Self::Run(_) => return Ok(()),
-            Self::Ladder(_) => ("a ladder", &[Format::Arrow]),
+            Self::Ladder(_) => (Kind::Ladder, &[Format::Arrow], "json, ndjson, csv, md"),
+            Self::Sweep(_) => (Kind::Sweep, &[Format::Arrow, Format::Ndjson], "json, csv, md"),
             Self::Pairs(_) | Self::Comparisons(_) => {
-                ("a comparison", &[Format::Arrow, Format::Csv, Format::Ndjson])
+                (Kind::Pairs, &[Format::Arrow, Format::Csv, Format::Ndjson], "json, md")
             }
         };
         let files = output.files.iter().map(|(path, format)| (path.display().to_string(), *format));
@@ -75,7 +70,8 @@ impl Told {
         match asked.into_iter().find(|(_, format)| missing.contains(format)) {
             None => Ok(()),
             Some((asked, format)) => Err(Stop::usage(format!(
-                "{asked}: {what} has no form {}; take text, json, md or html",
+                "{asked}: {} has no form {}; take text, {others} or html",
+                kind.name(),
                 format
                     .to_possible_value()
                     .map_or_else(String::new, |name| name.get_name().to_owned())
@@ -86,6 +82,9 @@ impl Told {
     fn publish(&self, output: &Output) -> anyhow::Result<()> {
         match self {
             Self::Run(results) => report::publish_kept(results, output),
+            Self::Sweep(results) => {
+                report::publish_as(output, |format, _| results.render(format, Reason::InReport))
+            }
             Self::Ladder(results) => {
                 report::publish_as(output, |format, _| results.render(format, Reason::InReport))
             }

@@ -15,7 +15,8 @@ pub(crate) enum Exit {
     Usage = 2,
     /// A threshold failed, or a comparison says that a gating figure regressed.
     Regressed = 3,
-    /// With `--strict`: the figures stand, but do not settle what was asked of them.
+    /// With `--strict`: the figures stand, but do not settle what was asked of them, or none were
+    /// measured, by a debug build.
     Unsettled = 4,
     /// Nothing answered at the target, from the start on.
     Unreachable = 5,

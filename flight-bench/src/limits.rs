@@ -20,6 +20,9 @@ pub(crate) const CEILING_REPEATS: usize = 3;
 pub(crate) const SLO_HALVINGS: u32 = 10;
 /// The search ends once the lowest rate that broke is at most so much higher than one that held.
 pub(crate) const SLO_BRACKET_RATIO: f64 = 1.05;
+/// Rates that a search tries at most: each halving and the ceiling twice, what makes a factor of two
+/// into the bracket's, and those that confirm.
+pub(crate) const SLO_TRIALS_MAX: usize = 2 * (1 + SLO_HALVINGS as usize + 4) + SLO_STEPS_DOWN.len();
 /// What the rate that was found is divided by until one is confirmed.
 pub(crate) const SLO_STEPS_DOWN: [f64; 4] = [1.0, 1.05, 1.1, 1.2];
 /// A probe that took in a smaller share of what was offered does not hold, chance aside.
@@ -34,6 +37,8 @@ pub(crate) const BATCH_ROWS_MAX: u64 = flight_sample::limits::BATCH_ROWS_MAX as 
 pub(crate) const POOL_MAX: usize = 4_096;
 /// Bytes of all generated batches: they stay in memory for the whole run.
 pub(crate) const POOL_BYTES_MAX: u64 = 4 << 30;
+/// Connections whose TCP figures are told one by one.
+pub(crate) const TCP_CONNECTIONS_TOLD_MAX: usize = 64;
 /// Batches of one upload that wait for their acknowledgement.
 pub(crate) const INFLIGHT_MAX: usize = 65_536;
 /// Bytes of batches read from a file: they stay in memory for the whole run.
@@ -84,7 +89,9 @@ pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A call outside the measured part: planning, deleting, probing.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// A child server prints its ready line this soon.
+/// Between two questions whether a server is there.
+pub(crate) const READY_PAUSE: Duration = Duration::from_millis(50);
+/// A child server prints its ready line this soon, unless told otherwise.
 pub(crate) const CHILD_READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A child server ends this soon after its input is closed, else it is killed.
 pub(crate) const CHILD_STOP_TIMEOUT: Duration = Duration::from_secs(40);
@@ -111,6 +118,9 @@ pub(crate) const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
 pub(crate) const RUNS_KEPT: usize = 500;
 /// Bytes of a saved run, or of a report that holds one.
 pub(crate) const RUN_FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes of a word of a sweep's document: Linux takes no longer ones at a command line.
+pub(crate) const SWEEP_WORD_BYTES_MAX: usize = 128 << 10;
 
 /// The longest latency a histogram tells apart; longer ones count as this one.
 pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);

@@ -38,7 +38,8 @@ use config::{Config, LadderConfig, Output};
 use exit::{Exit, Stop};
 use load::Interrupt;
 use progress::say;
-use report::Results;
+use report::{Outcome, Results};
+use saved::id_of;
 use tokio::sync::watch;
 
 /// Batches are megabytes, allocated and freed on every thread: measured faster than the system's.
@@ -86,8 +87,7 @@ fn start() -> Result<Exit, Stop> {
     let found = report::findings(&results, load::clock_in_use().call_ns);
     results.warnings.extend(found);
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
-    let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
-    let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));
+    let not_kept = keep(&config.output, &results.id, || report::document(&results));
     if config.output.progress == cli::Progress::Json {
         // A line that is no JSON would break what reads it; the summary has the reason of a failure.
         not_kept.iter().for_each(|why| progress::say_json("warning", why));
@@ -102,6 +102,12 @@ fn start() -> Result<Exit, Stop> {
     Ok(results.outcome.exit)
 }
 
+/// Keeps what was measured, unless nobody wants that; the reason if it cannot be.
+fn keep(output: &Output, id: &str, document: impl FnOnce() -> String) -> Option<String> {
+    let kept = output.keep.as_ref()?.keep(id, &document());
+    kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"))
+}
+
 /// Says on stderr what is to be known of the figures, unless stdout does, and why a run failed.
 fn tell(output: &Output, results: &Results, not_kept: Option<String>) {
     // The text on stdout has them, condensed.
@@ -110,21 +116,41 @@ fn tell(output: &Output, results: &Results, not_kept: Option<String>) {
             say(&format!("flight-bench: warning: {warning}"));
         }
     }
-    if let Some(error) = &results.outcome.error {
+    say_error(&results.outcome);
+    warn(not_kept);
+}
+
+fn say_error(outcome: &Outcome) {
+    if let Some(error) = &outcome.error {
         say(&format!("flight-bench: {error}"));
     }
-    if let Some(why) = not_kept {
+}
+
+fn warn(why: Option<String>) {
+    if let Some(why) = why {
         say(&format!("flight-bench: warning: {why}"));
     }
 }
 
 fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
+    if config.output.dry_run {
+        report::print(&plan::of_ladder(config))?;
+        return Ok(Exit::Done);
+    }
     report::check_files(&config.output)?;
     let results = on_this_thread(async |interrupt| ladder::run(config, interrupt).await)?;
+    let not_kept = keep(&config.output, &id_of(results.started), || {
+        results.render(cli::Format::Json, report::Reason::InReport)
+    });
     if config.output.progress == cli::Progress::Json {
+        not_kept.iter().for_each(|why| progress::say_json("warning", why));
         say(results.summary_line().trim_end());
-    } else if let Some(error) = &results.outcome.error {
-        say(&format!("flight-bench: {error}"));
+    } else {
+        say_error(&results.outcome);
+        // Its report has no warnings.
+        let debug = run::debug_build(cfg!(debug_assertions)).filter(|_| !config.output.quiet);
+        warn(debug.map(|warning| warning.to_string()));
+        warn(not_kept);
     }
     report::publish_as(&config.output, |format, reason| results.render(format, reason))?;
     Ok(results.outcome.exit)
@@ -132,10 +158,10 @@ fn climb(config: &LadderConfig) -> Result<Exit, Stop> {
 
 fn in_turn(config: &ab::AbConfig) -> Result<Exit, Stop> {
     let results = on_this_thread(async |interrupt| ab::run(config, interrupt).await)?;
-    if let Some(error) = &results.outcome().error {
-        say(&format!("flight-bench: {error}"));
-    }
-    config.publish(&results)?;
+    say_error(results.outcome());
+    let output = config.output();
+    warn(keep(output, &id_of(results.started), || results.render(cli::Format::Json)));
+    report::publish_as(output, |format, _| results.render(format))?;
     Ok(results.outcome().exit)
 }
 
@@ -145,9 +171,10 @@ fn swept(config: &mut sweep::SweepConfig) -> Result<Exit, Stop> {
         return Ok(Exit::Done);
     }
     let results = on_this_thread(async |interrupt| sweep::run(config, interrupt).await)?;
-    if let Some(error) = &results.outcome.error {
-        say(&format!("flight-bench: {error}"));
-    }
+    say_error(&results.outcome);
+    warn(keep(config.output(), &id_of(results.started), || {
+        results.render(cli::Format::Json, report::Reason::InReport)
+    }));
     report::publish_as(config.output(), |format, reason| results.render(format, reason))?;
     Ok(results.outcome.exit)
 }

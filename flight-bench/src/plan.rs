@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::config::{Config, Extent, Rate, Target, Work};
+use crate::config::{Config, Extent, LadderConfig, Rate, Target, Work};
+use crate::ladder::Rung;
 use crate::run::order_of;
 
 /// What it takes to start a repeat and to end it: connections, and cancelled streams.
@@ -63,6 +64,23 @@ pub(crate) fn told(config: &Config) -> String {
         }
     }
     out
+}
+
+/// The plan of a ladder.
+pub(crate) fn of_ladder(config: &LadderConfig) -> String {
+    let LadderConfig { sample_rows, message_bytes, warmup, duration, rounds, .. } = config;
+    let rungs = Rung::ALL.map(Rung::label);
+    let windows = u32::try_from(rounds * rungs.len()).unwrap_or(u32::MAX);
+    let takes = (*warmup + *duration).saturating_mul(windows) + AROUND_A_RUN;
+    format!(
+        "measures  {}\n\
+         target    a flight-server that is started, and the rungs below it\n\
+         moves     {sample_rows} rows of a sample, in messages of {message_bytes} bytes at most\n\
+         rounds    {rounds} of all rungs, {duration:?} each after {warmup:?} of warm-up\n\
+         takes     about {} s\n",
+        rungs.join(", "),
+        takes.as_secs()
+    )
 }
 
 /// About how long a run takes whose rate is known after so many closed loops; `None` where its

@@ -1,16 +1,19 @@
-//! Runs on this machine's disk: every run is kept, and found again by name.
+//! Runs on this machine's disk: every run is kept, and found again by name; so are ladders, sweeps
+//! and sides that were measured in turn.
 //!
 //! A folder of JSON documents, `runs/ID.json`, and of those that were given a name,
-//! `baselines/NAME.json`. A run is written whole or not at all.
+//! `baselines/NAME.json`. A document is written whole or not at all.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail};
+use time::OffsetDateTime;
 
 use crate::limits::{RUN_FILE_BYTES_MAX, RUNS_KEPT};
-use crate::report::{self, Results};
+use crate::report::{self, Kind};
 
 /// Where runs are kept.
 #[derive(Debug, Clone)]
@@ -30,14 +33,14 @@ impl Saved {
         asked.map(Path::to_owned).or_else(state).map(Self)
     }
 
-    /// Keeps a run, and the last [`RUNS_KEPT`] of all.
+    /// Keeps the document of what [`id_of`] named, and the last [`RUNS_KEPT`] of all.
     ///
     /// # Errors
     ///
     /// The folder cannot be made or written to.
-    pub(crate) fn keep(&self, results: &Results) -> anyhow::Result<()> {
-        let path = self.runs().join(format!("{}.json", results.id));
-        self.write(&path, &report::document(results))?;
+    pub(crate) fn keep(&self, id: &str, document: &str) -> anyhow::Result<()> {
+        let path = self.runs().join(format!("{id}.json"));
+        self.write(&path, document)?;
         let mut runs = self.ids()?;
         let old = runs.len().saturating_sub(RUNS_KEPT);
         runs.drain(..old).try_for_each(|id| {
@@ -50,7 +53,8 @@ impl Saved {
     ///
     /// # Errors
     ///
-    /// There is no such run, or it was not whole: what was broken off is nothing to compare with.
+    /// There is no such run, it is something else, or it was not whole: what was broken off is
+    /// nothing to compare with.
     pub(crate) fn name(&self, run: &str, name: &str) -> anyhow::Result<()> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
@@ -60,7 +64,8 @@ impl Saved {
             bail!("{name:?} reads as a run or a file, not as a baseline; choose another name");
         }
         let text = self.find(run)?;
-        let results = report::read(&text).with_context(|| format!("run {run}"))?;
+        let results = Kind::check_run(&text).and_then(|()| report::read(&text));
+        let results = results.with_context(|| format!("run {run}"))?;
         if !results.outcome.complete {
             bail!("run {run} was not measured to its end, so it is no baseline; repeat it");
         }
@@ -151,6 +156,24 @@ impl Saved {
     }
 }
 
+/// Names what began at a time, and the uploads of a run: `20260922t103107z-4312`.
+pub(crate) fn id_of(started: SystemTime) -> String {
+    named(started, std::process::id())
+}
+
+fn named(started: SystemTime, pid: u32) -> String {
+    let at = OffsetDateTime::from(started);
+    format!(
+        "{:04}{:02}{:02}t{:02}{:02}{:02}z-{pid}",
+        at.year(),
+        u8::from(at.month()),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second(),
+    )
+}
+
 /// A document in a file of its own, or within an HTML report.
 fn read_file(path: &Path) -> anyhow::Result<String> {
     let cannot = || format!("cannot read {}", path.display());
@@ -190,8 +213,8 @@ fn names_in(folder: &Path) -> anyhow::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Workload;
     use crate::report::tests::single;
+    use crate::report::{Results, Workload};
 
     fn kept(ids: &[&str]) -> (tempfile::TempDir, Saved) {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -199,9 +222,19 @@ mod tests {
         for id in ids {
             let mut results = single(Workload::Get);
             results.id = (*id).to_owned();
-            saved.keep(&results).expect("room for a run");
+            keep(&saved, &results);
         }
         (folder, saved)
+    }
+
+    fn keep(saved: &Saved, results: &Results) {
+        saved.keep(&results.id, &report::document(results)).expect("room for a run");
+    }
+
+    #[test]
+    fn a_run_is_named_by_its_time_and_process() {
+        let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_790_073_067);
+        assert_eq!(named(at, 7), "20260922t103107z-7");
     }
 
     fn check(saved: &Saved, name: &str, want: Result<&str, &str>) {
@@ -255,9 +288,12 @@ mod tests {
         }
         let mut broken = single(Workload::Get);
         (broken.id, broken.outcome.complete) = ("20260103t1-1".to_owned(), false);
-        saved.keep(&broken).expect("room for a run");
+        keep(&saved, &broken);
         let error = saved.name("last", "main").expect_err("it is not whole").to_string();
         assert!(error.contains("not measured to its end"), "{error}");
+        saved.keep("20260104t1-1", r#"{"schema":"flight-bench.sweep/1"}"#).expect("room for it");
+        let error = format!("{:#}", saved.name("last", "main").expect_err("it is no run"));
+        assert!(error.starts_with("run last: it is a sweep, which"), "{error}");
     }
 
     #[test]
@@ -267,7 +303,7 @@ mod tests {
         results.variants.clear();
         for run in 0..RUNS_KEPT + 2 {
             results.id = format!("run-{run:05}");
-            saved.keep(&results).expect("room for a run");
+            keep(&saved, &results);
         }
         let ids = saved.ids().expect("a folder");
         assert_eq!((ids.len(), ids[0].as_str()), (RUNS_KEPT, "run-00002"));

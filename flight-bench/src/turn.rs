@@ -84,14 +84,15 @@ impl Series {
                     "a run of {series} is one repeat; give {} in place of --repeats",
                     self.repeats()
                 ),
-                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff" => {
+                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff"
+                | "--allow-debug" => {
                     let judges = match self {
                         Self::Ab => "judges both sides together",
                         Self::Sweep => "judges all settings together",
                     };
                     format!("{series} {judges}; leave {name} out of the command")
                 }
-                "--format" | "--out" => {
+                "--format" | "--out" | "--no-save" | "--runs-dir" => {
                     format!("{name} is an option of {series}; write it before the command")
                 }
                 "--dry-run" if self == Self::Sweep => {

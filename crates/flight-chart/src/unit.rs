@@ -20,7 +20,8 @@ pub enum Unit<'a> {
     Seconds,
     /// Hundredths: 5.6 is `5.60 %`.
     Percent,
-    /// Anything that is counted, such as `cores` or `batches/s`; empty for a bare number.
+    /// Anything that is counted, such as `cores` or `batches/s`; empty for a bare number, and `/s`
+    /// for one a second: `1.55 k/s`.
     Count(&'a str),
 }
 
@@ -85,7 +86,8 @@ impl Unit<'_> {
             }
             Self::Percent => (1.0, "%".to_owned()),
             Self::Count(name) => scaled(LARGE, magnitude, |prefix| {
-                [prefix, name].map(str::to_owned).join(" ").trim().to_owned()
+                let space = if prefix.is_empty() || follows_at_once(name) { "" } else { " " };
+                format!("{prefix}{space}{name}").trim_end().to_owned()
             }),
         }
     }
@@ -99,7 +101,15 @@ fn scaled(steps: &[(f64, &str)], magnitude: f64, suffix: impl Fn(&str) -> String
 }
 
 fn joined(number: &str, suffix: &str) -> String {
-    if suffix.is_empty() { number.to_owned() } else { format!("{number}{NARROW_SPACE}{suffix}") }
+    if suffix.is_empty() || follows_at_once(suffix) {
+        return format!("{number}{suffix}");
+    }
+    format!("{number}{NARROW_SPACE}{suffix}")
+}
+
+/// `500/s`: what a number is divided by needs no space before it.
+fn follows_at_once(name: &str) -> bool {
+    name.starts_with('/')
 }
 
 fn three_digits(value: f64) -> f64 {

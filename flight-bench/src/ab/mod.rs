@@ -17,13 +17,13 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::{AbArgs, Format};
 use crate::compare::{Row, corrected, exit_of};
-use crate::config::{Output, comparison_output};
+use crate::config::{Output, check_build, comparison_output, keep};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::limits::PAIRS_MAX;
 use crate::load::Interrupt;
 use crate::progress::say;
-use crate::report::{Host, Outcome, RunRecord, Warning, publish_as};
+use crate::report::{Host, Outcome, RunRecord, Warning};
 use crate::run::order_of;
 pub(crate) use read::read;
 use side::{Measurement, Side};
@@ -41,7 +41,7 @@ pub(crate) struct AbConfig {
 
 /// What the pairs said.
 pub(crate) struct AbResults {
-    started: SystemTime,
+    pub(crate) started: SystemTime,
     host: Host,
     labels: [String; 2],
     records: [Option<RunRecord>; 2],
@@ -77,6 +77,8 @@ impl AbConfig {
                 design.pairs
             )));
         }
+        check_build(design.strict, &design.build, cfg!(debug_assertions))?;
+        let keep = keep(&output.keep);
         let output = comparison_output(output.format, output.out, output.quiet)?;
         Ok(Self {
             sides: side::both(args.sides, &args.command, design.aa)?,
@@ -84,17 +86,12 @@ impl AbConfig {
             equivalence: design.equivalence,
             equal: design.aa,
             strict: design.strict,
-            output,
+            output: Output { keep, ..output },
         })
     }
 
-    /// Prints what was found and writes the files that were asked for.
-    ///
-    /// # Errors
-    ///
-    /// Stdout is gone or a file cannot be written.
-    pub(crate) fn publish(&self, results: &AbResults) -> anyhow::Result<()> {
-        publish_as(&self.output, |format, _| results.render(format))
+    pub(crate) fn output(&self) -> &Output {
+        &self.output
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use flight_stats::Band;
 
-use super::{CompareFormat, units};
+use super::{BuildArgs, CompareFormat, KeepArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -110,9 +110,13 @@ pub(crate) struct AbDesignArgs {
 
     /// Exit with code 4 if the verdict on the throughput is inconclusive.
     ///
-    /// Otherwise only a regression is told by the exit code.
+    /// Otherwise only a regression is told by the exit code. A debug build of this program ends so at
+    /// once, unless --allow-debug is given.
     #[arg(long)]
     pub(crate) strict: bool,
+
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
 }
 
 #[derive(Debug, Args)]
@@ -130,6 +134,9 @@ pub(crate) struct AbOutputArgs {
     /// The form follows the name: .txt, .json, .md or .html. The file is written whole or not at all.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 
     /// Print nothing on stderr but errors.
     ///

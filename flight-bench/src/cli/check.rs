@@ -39,7 +39,8 @@ pub(crate) struct JudgeArgs {
 
     /// Exit with code 4 if the verdict on the throughput is inconclusive.
     ///
-    /// Otherwise only a regression is told by the exit code.
+    /// Otherwise only a regression is told by the exit code. A debug build of this program that is to
+    /// measure ends so at once.
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -59,4 +60,18 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
+
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks")]
+pub(crate) struct BuildArgs {
+    /// Lets --strict take the figures of a debug build of this program.
+    ///
+    /// It refuses them otherwise, with exit code 4 and before anything is measured: they are not
+    /// those of a release. Without --strict a debug build only warns.
+    #[arg(long)]
+    pub(crate) allow_debug: bool,
 }

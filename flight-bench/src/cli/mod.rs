@@ -31,14 +31,14 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use ab::{AbArgs, AbSidesArgs};
-pub(crate) use check::{CheckArgs, FailIfArgs, JudgeArgs};
+pub(crate) use check::{BuildArgs, CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{Follow, GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use mixed::MixedArgs;
-pub(crate) use output::{Format, OutputArgs, Progress};
+pub(crate) use output::{Format, KeepArgs, OutputArgs, Progress};
 pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
@@ -152,10 +152,10 @@ pub(crate) enum Command {
     #[command(after_help = EXIT_CODES)]
     Ladder(LadderArgs),
 
-    /// Tells a saved run again, in any form; a ladder and a comparison too.
+    /// Tells again what was measured, in any form: runs, ladders, sweeps, comparisons.
     ///
-    /// Every run is kept on this machine. 'flight-bench report' tells the last one. Ladders and
-    /// comparisons are told from the files that --out wrote.
+    /// Everything that is measured is kept on this machine, and 'flight-bench report' tells the last
+    /// of it. What compare said is told from the files that --out wrote.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
 

@@ -39,14 +39,8 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) print_config: bool,
 
-    /// Do not keep the run on this machine.
-    ///
-    /// Otherwise 'flight-bench report' can tell it again, and 'flight-bench compare' can compare it.
-    #[arg(long)]
-    pub(crate) no_save: bool,
-
     #[command(flatten)]
-    pub(crate) runs: RunsArgs,
+    pub(crate) keep: KeepArgs,
 
     /// Live display of a running measurement.
     ///
@@ -63,6 +57,21 @@ pub(crate) struct OutputArgs {
     /// Results still go to stdout.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// Whether what was measured is kept, and where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct KeepArgs {
+    /// Do not keep what was measured on this machine.
+    ///
+    /// Otherwise 'flight-bench report' can tell it again, and 'flight-bench compare' can compare the
+    /// runs of single commands.
+    #[arg(long)]
+    pub(crate) no_save: bool,
+
+    #[command(flatten)]
+    pub(crate) runs: RunsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -12,8 +12,8 @@ use super::Format;
 pub(crate) struct RunsArgs {
     /// Folder in which runs are kept.
     ///
-    /// Default: $XDG_STATE_HOME/flight-bench, or ~/.local/state/flight-bench. The last 500 runs are
-    /// kept, and those that were made a baseline.
+    /// Default: $XDG_STATE_HOME/flight-bench, or ~/.local/state/flight-bench. The last 500 runs,
+    /// ladders, sweeps and pairs of ab are kept, and runs that were made a baseline.
     #[arg(long, value_name = "DIR")]
     pub(crate) runs_dir: Option<PathBuf>,
 }
@@ -23,14 +23,14 @@ pub(crate) struct RunsArgs {
 pub(crate) struct ReportArgs {
     /// The run: last, last~1, an id or its beginning, a baseline's name, or a file.
     ///
-    /// Files are those that --out FILE.json and --out FILE.html wrote, also of ladder, ab and compare;
-    /// a page holds what it shows.
+    /// last is whatever was measured last, by ladder, ab and sweep too. Files are those that
+    /// --out FILE.json and --out FILE.html wrote, also those of compare; a page holds what it shows.
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
 
     /// Form of the report on stdout.
     ///
-    /// As for the measuring commands; comparisons have text, json, md and html.
+    /// As for the measuring commands. Comparisons have text, json, md and html; sweeps csv as well.
     #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 

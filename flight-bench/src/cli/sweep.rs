@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, units};
+use super::{Format, KeepArgs, units};
 use crate::figure::Figure;
 use crate::sweep::Vary;
 use crate::threshold::Threshold;
@@ -93,6 +93,9 @@ pub(crate) struct SweepOutputArgs {
     /// Nothing is started, and no server is asked.
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 
     /// Print nothing on stderr but errors.
     ///

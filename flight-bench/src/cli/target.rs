@@ -32,6 +32,13 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::duration)]
     pub(crate) connect_timeout: Duration,
 
+    /// How long the server may take to come up; TARGET is asked until it answers.
+    ///
+    /// Any answer will do, a refusal too; past it, exit code 5. Default: a TARGET has to be there at
+    /// once, so that a wrong address is told at once, and a server that is started here has 30s.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    pub(crate) ready_timeout: Option<Duration>,
+
     /// Process of TARGET, where it runs on this machine.
     ///
     /// Its processor time, memory and descriptors are then part of the report, and say what limits

@@ -18,7 +18,7 @@ use crate::config::{Baseline, Checks, Judging, comparison_output};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::gate;
-use crate::report::{Results, RunRecord, publish_as, read as read_run};
+use crate::report::{Kind, Results, RunRecord, publish_as, read as read_run};
 use crate::saved::Saved;
 use crate::threshold::{Threshold, ThresholdRecord, judge};
 pub(crate) use html::changes;
@@ -121,7 +121,8 @@ fn load(name: &str, saved: Option<&Saved>) -> Result<(String, Results), Stop> {
         Stop::usage("neither XDG_STATE_HOME nor HOME is set; say where runs are with --runs-dir")
     })?;
     let refused = |error: anyhow::Error| Stop::usage(format!("run {name}: {error:#}"));
-    let results = saved.find(name).and_then(|text| read_run(&text)).map_err(refused)?;
+    let text = saved.find(name).map_err(refused)?;
+    let results = Kind::check_run(&text).and_then(|()| read_run(&text)).map_err(refused)?;
     Ok((name.to_owned(), results))
 }
 

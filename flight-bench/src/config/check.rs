@@ -4,8 +4,8 @@ use flight_stats::Band;
 use flight_stats::limits::RANKS_MIN;
 
 use super::Load;
-use crate::cli::{CheckArgs, FailIfArgs, JudgeArgs, RunsArgs};
-use crate::exit::Stop;
+use crate::cli::{BuildArgs, CheckArgs, FailIfArgs, JudgeArgs, RunsArgs};
+use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::report::Workload;
 use crate::saved::Saved;
@@ -92,6 +92,7 @@ impl Checks {
         runs: &RunsArgs,
         measured: impl Fn(&Figure) -> Result<(), String>,
     ) -> Result<Self, Stop> {
+        check_build(args.judge.strict, &args.build, cfg!(debug_assertions))?;
         let thresholds = args.fail_if.fail_if;
         for threshold in &thresholds {
             let expr = &threshold.expr;
@@ -135,6 +136,25 @@ impl From<JudgeArgs> for Judging {
     }
 }
 
+/// Refuses to measure strictly with a build whose figures are not those of a release; `debug` says
+/// that this program is one.
+///
+/// # Errors
+///
+/// It is, and nobody allowed it.
+pub(crate) fn check_build(strict: bool, build: &BuildArgs, debug: bool) -> Result<(), Stop> {
+    if !strict || !debug || build.allow_debug {
+        return Ok(());
+    }
+    Err(Stop::with_exit(
+        Exit::Unsettled,
+        anyhow::anyhow!(
+            "--strict: this flight-bench is built with debug assertions, and its figures are not \
+             those of a release; use cargo build --release, or give --allow-debug"
+        ),
+    ))
+}
+
 /// One repeat has no interval, so nothing could lie wholly beyond a limit.
 fn check_repeats(thresholds: &[Threshold], load: &Load) -> Result<(), Stop> {
     let interval = thresholds.iter().find(|threshold| !threshold.figure.is_count());
@@ -145,5 +165,21 @@ fn check_repeats(thresholds: &[Threshold], load: &Load) -> Result<(), Stop> {
             threshold.expr
         ))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debug_build_measures_strictly_only_where_that_is_allowed() {
+        let check = |strict, allow_debug, debug| {
+            check_build(strict, &BuildArgs { allow_debug }, debug).map_err(|stop| stop.exit)
+        };
+        assert_eq!(check(true, false, true), Err(Exit::Unsettled));
+        assert_eq!(check(true, true, true), Ok(()));
+        assert_eq!(check(true, false, false), Ok(()));
+        assert_eq!(check(false, false, true), Ok(()));
     }
 }

@@ -49,7 +49,7 @@ impl Config {
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Exchange, &load, &args.output.runs)?,
+            checks: Checks::new(args.check, Workload::Exchange, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,

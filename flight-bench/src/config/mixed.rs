@@ -32,7 +32,7 @@ impl Config {
         let load = Load::from_args(&args.load)?;
         let max = RECEIVE_MESSAGE_BYTES_MAX as u64;
         Ok(Self {
-            checks: Checks::mixed(args.check, &mixed.mix, &load, &args.output.runs)?,
+            checks: Checks::mixed(args.check, &mixed.mix, &load, &args.output.keep.runs)?,
             work: Work::Mixed(mixed),
             link: LinkConfig::new(&args.target, Some(&args.http2), max)?,
             server_pid: args.target.server_pid,

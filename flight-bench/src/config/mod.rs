@@ -28,9 +28,9 @@ use crate::limits;
 use crate::report::Workload;
 use crate::saved::Saved;
 use crate::workload::Mix;
-pub(crate) use check::{Baseline, Checks, Judging};
+pub(crate) use check::{Baseline, Checks, Judging, check_build};
 pub(crate) use ladder::LadderConfig;
-pub(crate) use shared::{comparison_output, files_of};
+pub(crate) use shared::{comparison_output, files_of, keep};
 use shared::{optional, window, within};
 
 /// A run as it will be done.
@@ -91,6 +91,8 @@ pub(crate) enum Target {
 #[derive(Debug, Clone)]
 pub(crate) struct LinkConfig {
     pub(crate) connect_timeout: Duration,
+    /// How long the server may take to come up; absent: no longer than that takes by default.
+    pub(crate) ready_timeout: Option<Duration>,
     pub(crate) stream_window: Option<u32>,
     pub(crate) connection_window: Option<u32>,
     pub(crate) transport: Transport,
@@ -210,7 +212,7 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// Say what would be done, and do nothing.
     pub(crate) dry_run: bool,
-    /// Where the run is kept; absent where it is not.
+    /// Where what was measured is kept; absent where it is not.
     pub(crate) keep: Option<Saved>,
 }
 
@@ -315,7 +317,7 @@ impl Config {
             link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Get, &load, &args.output.runs)?,
+            checks: Checks::new(args.check, Workload::Get, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,
@@ -377,7 +379,7 @@ impl Config {
             )?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Put, &load, &args.output.runs)?,
+            checks: Checks::new(args.check, Workload::Put, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),
             output: Output::new(args.output)?,

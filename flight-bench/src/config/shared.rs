@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{Extent, LinkConfig, Load, Output, Target};
 use crate::cli::{
-    CompareFormat, Format, Http2Args, LoadArgs, OutputArgs, Progress, TargetArgs, TlsArgs,
-    TransportName,
+    CompareFormat, Format, Http2Args, KeepArgs, LoadArgs, OutputArgs, Progress, TargetArgs,
+    TlsArgs, TransportName,
 };
 use crate::exit::Stop;
 use crate::limits;
@@ -80,6 +80,7 @@ impl LinkConfig {
         )?;
         Ok(Self {
             connect_timeout: target.connect_timeout,
+            ready_timeout: target.ready_timeout,
             stream_window: window("--h2-stream-window", http2.and_then(|h| h.h2_stream_window))?,
             connection_window: window(
                 "--h2-connection-window",
@@ -140,16 +141,20 @@ impl Load {
 
 impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
-        let keep = Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save);
         Ok(Self {
             format: args.format,
             files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,
             dry_run: args.dry_run,
-            keep,
+            keep: keep(&args.keep),
         })
     }
+}
+
+/// Where what was measured is kept.
+pub(crate) fn keep(args: &KeepArgs) -> Option<Saved> {
+    Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save)
 }
 
 /// Where a comparison goes.

@@ -163,7 +163,15 @@ async fn set_up(
     let mut args: Vec<OsString> = words.map(OsString::from).to_vec();
     args.push(inside("data").into());
     args.extend(config.server_args.iter().cloned());
-    servers.push(ChildServer::start_serving(&program, &args, inside("server.log")).await?);
+    servers.push(
+        ChildServer::start_serving(
+            &program,
+            &args,
+            inside("server.log"),
+            limits::CHILD_READY_TIMEOUT,
+        )
+        .await?,
+    );
     progress.step("starting the rungs below Flight");
     let bench = std::env::current_exe().context("this program cannot find itself")?;
     let cert = |end: &str| inside("certs").join(format!("server-ec.{end}")).into();
@@ -178,7 +186,10 @@ async fn set_up(
         "--tls-key".into(),
         cert("key"),
     ];
-    servers.push(ChildServer::start(&bench, &args, inside("ladder.log")).await?);
+    servers.push(
+        ChildServer::start(&bench, &args, inside("ladder.log"), limits::CHILD_READY_TIMEOUT)
+            .await?,
+    );
     let [flight, below] = [&servers[0], &servers[1]].map(ChildServer::endpoints);
     let ([flight], [raw, secure, http2]) = (flight, below) else {
         return Err(Stop::failed(anyhow!("the started servers name other endpoints than asked")));

@@ -85,7 +85,7 @@ async fn run(
         let link = match known {
             Some((_, link)) => Rc::clone(link),
             None => {
-                let link = Rc::new(job.link(gate.sockets()));
+                let link = Rc::new(job.link(&gate.sockets().owned_by(connection)));
                 links.push((connection, Rc::clone(&link)));
                 link
             }

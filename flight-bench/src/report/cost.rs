@@ -2,16 +2,16 @@
 
 use flight_probe::process::Spent;
 use flight_probe::verdict::{Facts, OpenLoop, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::figures::{amount, megabytes, nanos};
 use super::results::{Measured, Results, Variant};
 use super::workload::Workload;
-use crate::load::{TcpSpent, WORKER};
+use crate::load::{TcpAmounts, WORKER};
 use crate::record::Metric;
 
 /// What one side used for what was moved, over the windows of all repeats.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cost {
     /// Seconds of processor time for each 10^9 logical bytes.
     pub(crate) cpu_s_per_gb: Option<f64>,
@@ -27,7 +27,7 @@ pub(crate) struct Cost {
 }
 
 /// Client and server; a server that cannot be seen is absent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Costs {
     pub(crate) client: Option<Cost>,
     pub(crate) server: Option<Cost>,
@@ -134,9 +134,9 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
     let lag = lags.into_iter().find_map(|metric| recording.latencies.summary(metric));
     let moves_bytes = variant.workload.moves_batches();
     // Of a connection, on average.
-    let of_tcp = |micros: fn(&TcpSpent) -> Option<u64>| {
+    let of_tcp = |micros: fn(&TcpAmounts) -> Option<u64>| {
         let tcp = resources.tcp.as_ref()?;
-        Some(share(micros(tcp)?.saturating_mul(1000)) / tcp.connections.max(1) as f64)
+        Some(share(micros(&tcp.all)?.saturating_mul(1000)) / tcp.connections.max(1) as f64)
     };
     Some(Facts {
         socket_busy_share: of_tcp(|tcp| tcp.busy_us),

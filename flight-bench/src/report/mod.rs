@@ -12,6 +12,7 @@ pub(crate) mod figures;
 mod golden_tests;
 pub(crate) mod html;
 mod json;
+mod kind;
 mod ladder;
 mod lines;
 mod markdown;
@@ -46,6 +47,7 @@ pub(crate) use cost::Costs;
 pub(crate) use ending::{Reason, warnings};
 pub(crate) use flight_probe::host::Host;
 pub(crate) use json::tool;
+pub(crate) use kind::Kind;
 pub(crate) use ladder::LadderResults;
 pub(crate) use lines::wrapped;
 pub(crate) use read::{checked, read, time_of};
@@ -55,7 +57,9 @@ pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
-pub(crate) use sweep::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
+pub(crate) use sweep::{
+    SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting, read as read_sweep,
+};
 pub(crate) use warning::Warning;
 pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;

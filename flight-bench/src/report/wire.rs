@@ -8,7 +8,7 @@ use crate::load::TcpSpent;
 /// what is measured, and where the kernel does not tell.
 pub(super) fn bytes(measured: &Measured) -> Option<u64> {
     let tcp = spent(measured)?;
-    Some(tcp.sent_bytes?.saturating_add(tcp.received_bytes?))
+    Some(tcp.all.sent_bytes?.saturating_add(tcp.all.received_bytes?))
 }
 
 pub(super) fn spent(measured: &Measured) -> Option<&TcpSpent> {
@@ -31,14 +31,14 @@ pub(super) fn told(variant: &Variant) -> Option<String> {
             false => format!("{wire} bytes"),
         });
     }
-    let longest = all.iter().filter_map(|tcp| tcp.round_trip_us).max();
+    let longest = all.iter().filter_map(|tcp| tcp.all.round_trip_us).max();
     told.extend(longest.map(|time| format!("round trip {} at most", nanos(time as f64 * 1e3))));
-    let again: Option<u64> = all.iter().map(|tcp| tcp.retransmitted).sum();
+    let again: Option<u64> = all.iter().map(|tcp| tcp.all.retransmitted).sum();
     told.extend(again.map(|segments| match segments {
         1 => "1 segment sent again".to_owned(),
         count => format!("{count} segments sent again"),
     }));
-    told.extend(last.congestion_window.map(|segments| format!("congestion window {segments}")));
+    told.extend(last.all.congestion_window.map(|segments| format!("congestion window {segments}")));
     (!told.is_empty()).then(|| told.join(" · "))
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use flight_probe::noise::Noise;
 
     use super::*;
-    use crate::load::Resources;
+    use crate::load::{Resources, TcpAmounts};
     use crate::report::Workload;
     use crate::report::cost::tests::spent as used;
     use crate::report::results::tests::single;
@@ -63,15 +63,15 @@ mod tests {
     }
 
     fn tcp(received: Option<u64>) -> TcpSpent {
-        TcpSpent {
-            connections: 1,
+        let all = TcpAmounts {
             sent_bytes: Some(1_000),
             received_bytes: received,
             round_trip_us: Some(38),
             retransmitted: Some(0),
             congestion_window: Some(10),
-            ..TcpSpent::default()
-        }
+            ..TcpAmounts::default()
+        };
+        TcpSpent { connections: 1, all, each: Vec::new() }
     }
 
     #[test]

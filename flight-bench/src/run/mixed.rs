@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_flight::Criteria;
 
-use super::rows::{connect, exchange_job, get_job, pool, put_job, site, variant};
+use super::rows::{exchange_job, get_job, pool, put_job, variant};
+use super::site::{connect, site};
 use super::stage::{SAMPLE, Stage};
 use crate::cli::{Follow, Source};
 use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutWork, Target};

@@ -4,8 +4,10 @@
 //! uploaded is stopped or deleted.
 
 mod mixed;
+mod quick;
 mod record;
 mod rows;
+mod site;
 mod stage;
 mod verify;
 
@@ -19,13 +21,13 @@ use crate::progress::{Counted, Progress, Row};
 use crate::record::Live;
 use crate::report::{Measured, Outcome, Results, Variant, Workload};
 use crate::target::{Capability, Caps, LACKS};
-pub(crate) use record::run_record;
+pub(crate) use record::{debug_build, run_record};
 use stage::Stage;
 
 /// Runs what `config` says; the results tell how it ended.
 pub(crate) async fn run(config: &Config, interrupt: &Interrupt) -> Results {
     let mut results = record::of(config);
-    let mut stage = Stage::default();
+    let mut stage = Stage::new(&config.link);
     let progress = Progress::new(&config.output);
     let ended = stages(config, interrupt, &mut stage, &mut results, &progress).await;
     progress.clear();

@@ -2,13 +2,12 @@
 
 use std::time::SystemTime;
 
-use time::OffsetDateTime;
-
 use crate::cli::{Source, Verify};
 use crate::config::{Arrival, Config, KeyKind, MixedWork, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
 use crate::load::clock_in_use;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
+use crate::saved::id_of;
 use crate::workload::Kind;
 
 /// Empty results for `config`.
@@ -16,7 +15,7 @@ pub(super) fn of(config: &Config) -> Results {
     let started = SystemTime::now();
     let given = ServerRecord { kind: "given".into(), ..ServerRecord::default() };
     Results {
-        id: run_id(started, std::process::id()),
+        id: id_of(started),
         started,
         record: run_record(config),
         server: matches!(config.target, Target::Given { .. }).then_some(given),
@@ -28,20 +27,6 @@ pub(super) fn of(config: &Config) -> Results {
         thresholds: Vec::new(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     }
-}
-
-/// Names the run and its uploads: `20260922t103107z-4312`.
-fn run_id(started: SystemTime, pid: u32) -> String {
-    let at = OffsetDateTime::from(started);
-    format!(
-        "{:04}{:02}{:02}t{:02}{:02}{:02}z-{pid}",
-        at.year(),
-        u8::from(at.month()),
-        at.day(),
-        at.hour(),
-        at.minute(),
-        at.second(),
-    )
 }
 
 /// The configuration, as far as it is known before the run.
@@ -149,17 +134,21 @@ fn note_pace(record: &mut RunRecord, config: &Config) {
     }
 }
 
-/// What is wrong with the run whatever it finds; `debug` is of this program's build.
-fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    if debug {
-        warnings.push(Warning::of_run(
+/// What is wrong with whatever a debug build measures.
+pub(crate) fn debug_build(debug: bool) -> Option<Warning> {
+    debug.then(|| {
+        Warning::of_run(
             "debug-build",
             "this flight-bench is built with debug assertions",
             "its figures are not those of a release",
             "cargo build --release",
-        ));
-    }
+        )
+    })
+}
+
+/// What is wrong with the run whatever it finds; `debug` is of this program's build.
+fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = debug_build(debug).into_iter().collect();
     if let Target::Given { endpoint, tls } = &config.target
         && endpoint.is_tls()
         && tls.tls_insecure
@@ -185,12 +174,6 @@ fn name(verify: Verify) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_is_named_by_its_time_and_process() {
-        let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_790_073_067);
-        assert_eq!(run_id(at, 7), "20260922t103107z-7");
-    }
 
     #[test]
     fn a_build_with_checks_and_a_server_that_was_not_verified_are_told() {

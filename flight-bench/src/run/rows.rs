@@ -1,29 +1,28 @@
-//! Turns a configuration into rows: for each, a server, a plan and a job that is ready to run.
+//! Turns a configuration into rows: for each, a server, a plan and a job that is ready to run. Which
+//! server that is, and whether it is there, is `site`'s.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_flight::{Action, Criteria};
 use flight_net::client::Connector;
 use prost::Message;
 
-use super::mixed;
-use super::stage::{SAMPLE, Site, Stage, sample};
-use crate::cli::{Call, Follow, Source, Verify};
+use super::site::{connect, site};
+use super::stage::{SAMPLE, Site, Stage};
+use super::{mixed, quick};
+use crate::cli::{Call, Source, Verify};
 use crate::config::{
-    Config, ExchangeWork, GetWork, PutData, PutWork, QuickWork, Resume, Target, TlsWork, UnaryWork,
-    Work,
+    Config, ExchangeWork, GetWork, PutData, PutWork, Target, TlsWork, UnaryWork, Work,
 };
 use crate::exit::Stop;
-use crate::limits;
 use crate::load::{
     ConnectJob, ExchangeJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob,
 };
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
-    Capability, Control, Places, Plan, PlanOptions, Uploads, client_tls, descriptor, only_dataset,
-    plan, probe_acks, probe_exchange, server_program, trust_of,
+    Capability, Control, Places, Plan, PlanOptions, Uploads, descriptor, only_dataset, plan,
+    probe_acks, probe_exchange, server_program,
 };
 use crate::workload::Pool;
 
@@ -35,7 +34,7 @@ pub(super) async fn prepare(
     progress: &Progress,
 ) -> Result<Vec<Arc<Job>>, Stop> {
     match &config.work {
-        Work::Quick(work) => quick(config, work, stage, results, progress).await,
+        Work::Quick(work) => quick::prepare(config, work, stage, results, progress).await,
         Work::Get(work) => {
             let mut work = work.clone();
             // The perf server is the one that paces streams.
@@ -84,105 +83,7 @@ pub(super) async fn prepare(
     }
 }
 
-async fn quick(
-    config: &Config,
-    work: &QuickWork,
-    stage: &mut Stage,
-    results: &mut Results,
-    progress: &Progress,
-) -> Result<Vec<Arc<Job>>, Stop> {
-    let mut get = GetWork {
-        sources: Vec::new(),
-        sample_rows: work.sample_rows,
-        records_per_stream: 1,
-        batch_rows: None,
-        message_bytes: None,
-        verify: Verify::Count,
-        follow: Follow::Never,
-    };
-    let mut put = PutWork {
-        destination: None,
-        data: PutData::Generated { pool: POOL_OF_QUICK, seed: 42 },
-        batch_rows: None,
-        inflight: None,
-        upload_bytes: limits::UPLOAD_BYTES_QUICK,
-        message_bytes: flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT,
-        verify: Verify::Count,
-    };
-    let sites = match &config.target {
-        Target::Given { .. } => {
-            if let Some(name) = &work.dataset {
-                get.sources = vec![Source::Path(name.split('/').map(str::to_owned).collect())];
-            }
-            // Two rows, each with a connection of its own.
-            let first = site(config, false, None, stage, results, progress).await?;
-            vec![first]
-        }
-        Target::Child { program } => {
-            let program = server_program(program.as_deref())?;
-            let (server, data, sites) =
-                stage.start_quick(&program, work, &config.link, progress).await?;
-            results.server = Some(server);
-            get.sources = vec![Source::Path(data.components)];
-            put.data = PutData::File(data.file);
-            sites
-        }
-    };
-    progress.step("preparing batches");
-    let pool = pool(&put.data, put.batch_rows, put.message_bytes)?;
-    let mut jobs = Vec::new();
-    for site in &sites {
-        jobs.push(get_row(config, site.clone(), &get, results).await?);
-    }
-    for site in sites {
-        jobs.push(put_row(config, site, &put, &pool, stage, results).await?);
-    }
-    Ok(jobs)
-}
-
-/// The one server of get and put, started if there is no target.
-pub(super) async fn site(
-    config: &Config,
-    perf: bool,
-    sample_rows: Option<u64>,
-    stage: &mut Stage,
-    results: &mut Results,
-    progress: &Progress,
-) -> Result<Site, Stop> {
-    let full = matches!(config.work, Work::Tls(TlsWork { resume: Resume::Full, .. }));
-    let program = match &config.target {
-        Target::Given { endpoint, tls } if endpoint.is_tls() => {
-            let side = Some((client_tls(tls, full)?, trust_of(tls)));
-            return Ok(Site::new(endpoint.clone(), side, "tls", "TLS".to_owned(), &config.link));
-        }
-        Target::Given { endpoint, .. } => {
-            let label = "plaintext".to_owned();
-            return Ok(Site::new(endpoint.clone(), None, "plain", label, &config.link));
-        }
-        Target::Child { program } => server_program(program.as_deref())?,
-    };
-    let folder = stage.folder()?.join("data");
-    if let Some(rows) = sample_rows {
-        sample(&program, rows, &folder, progress).await?;
-    } else {
-        make_folder(&folder)?;
-    }
-    let mut args = vec!["--listen".into(), "grpc://127.0.0.1:0".into()];
-    if perf {
-        args.push("--perf".into());
-    }
-    progress.step("starting flight-server");
-    let (server, endpoints) = stage.start(&program, &folder, &args).await?;
-    results.server = Some(server);
-    let endpoint = endpoints.into_iter().next().ok_or_else(|| {
-        Stop::failed(anyhow::anyhow!("the started server names no endpoint in its ready line"))
-    })?;
-    let label = "plaintext".to_owned();
-    let site = Site::new(endpoint, None, "plain", label, &config.link);
-    Ok(Site { pid: results.server.as_ref().and_then(|server| server.pid), ..site })
-}
-
-async fn get_row(
+pub(super) async fn get_row(
     config: &Config,
     mut site: Site,
     work: &GetWork,
@@ -249,7 +150,7 @@ async fn plans(
     Ok(plans)
 }
 
-async fn put_row(
+pub(super) async fn put_row(
     config: &Config,
     mut site: Site,
     work: &PutWork,
@@ -424,15 +325,6 @@ pub(super) fn plan_options(config: &Config, work: &GetWork) -> PlanOptions {
     }
 }
 
-/// The first connection to a site: whether it is there, and what TLS agreed on.
-pub(super) async fn connect(site: &mut Site) -> Result<Control, Stop> {
-    let control = Control::connect(&site.connector).await?;
-    if let (Some(tls), Some(agreed)) = (&mut site.tls, control.connection().negotiated()) {
-        tls.negotiated(agreed);
-    }
-    Ok(control)
-}
-
 pub(super) fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
     Variant {
         workload,
@@ -465,14 +357,5 @@ fn data_name(data: &PutData) -> String {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), Stop> {
-    use anyhow::Context;
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))
-        .map_err(Stop::from)
-}
-
 /// Calls without batches ask about a sample of any size.
 const UNARY_SAMPLE_ROWS: u64 = 10_000;
-/// Generated batches where quick has no file to upload, as the defaults of `put`.
-const POOL_OF_QUICK: u64 = 16;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use flight_net::Endpoint;
@@ -12,13 +13,15 @@ use tempfile::TempDir;
 
 use crate::config::{KeyKind, LinkConfig, QuickWork, Resume};
 use crate::exit::Stop;
+use crate::limits::CHILD_READY_TIMEOUT;
 use crate::progress::Progress;
 use crate::report::ServerRecord;
 use crate::target::{self, ChildServer, TlsSide, Uploads};
 
 /// Everything that must be stopped or deleted in the end.
-#[derive(Default)]
 pub(super) struct Stage {
+    /// How long a server that is started may take to be ready.
+    ready_within: Duration,
     // Stopped before the folder that it serves is removed.
     servers: Vec<ChildServer>,
     folder: Option<TempDir>,
@@ -48,6 +51,16 @@ pub(super) struct QuickData {
 }
 
 impl Stage {
+    pub(super) fn new(link: &LinkConfig) -> Self {
+        Self {
+            ready_within: link.ready_timeout.unwrap_or(CHILD_READY_TIMEOUT),
+            servers: Vec::new(),
+            folder: None,
+            uploads: Vec::new(),
+            death_told: false,
+        }
+    }
+
     /// A folder of this run, removed in the end.
     pub(super) fn folder(&mut self) -> Result<&Path, Stop> {
         if self.folder.is_none() {
@@ -68,7 +81,7 @@ impl Stage {
         let log = self.folder()?.join(name);
         let args =
             [&["--data".into(), data.into(), "--admin".into(), "none".into()], args].concat();
-        let server = ChildServer::start_serving(program, &args, log).await?;
+        let server = ChildServer::start_serving(program, &args, log, self.ready_within).await?;
         let record = ServerRecord {
             kind: "child".into(),
             name: Some("flight-server".to_owned()),

@@ -232,6 +232,8 @@ fn point(
         let value = metric.values(results).and_then(|values| values.first().copied());
         values.extend(value.map(|value| (metric.clone(), value)));
     }
+    // By name, as the document has them: it is told again as it was.
+    values.sort_by_cached_key(|(figure, _)| figure.to_string());
     let offered = results.record.rate;
     let repeats = || results.variants.iter().flat_map(|variant| &variant.measured);
     let saturated = offered.map(|rate| repeats().any(|one| is_saturated(rate, one)));

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::{Format, Progress, SweepArgs};
-use crate::config::{Config, Output, Work, files_of};
+use crate::config::{Config, Output, Work, files_of, keep};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
 use crate::limits::{REPEATS_MAX, SWEEP_PARAMETERS_MAX};
@@ -79,7 +79,7 @@ impl SweepConfig {
             progress: Progress::None,
             quiet: output.quiet,
             dry_run: output.dry_run,
-            keep: None,
+            keep: keep(&output.keep),
         };
         check_files(&output)?;
         Ok(Self { told, workload, what, rounds, seed: design.order_seed, output })

@@ -90,9 +90,8 @@ pub(crate) async fn search<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SLO_TRIALS_MAX;
 
-    /// Halvings, the first probe, and what makes 2 into [`SLO_BRACKET_RATIO`]; then confirming.
-    const PROBES_MAX: usize = 2 * (1 + SLO_HALVINGS as usize + 4) + SLO_STEPS_DOWN.len();
     const CEILING: Bounds = Bounds { ceiling: 1000.0, least: 1000.0 / 1024.0 };
 
     fn check(bounds: Bounds, mut holds: impl FnMut(f64, Trial) -> bool) -> Answer {
@@ -103,7 +102,7 @@ mod tests {
             assert!((bounds.least..=bounds.ceiling).contains(&rate), "{rate} of {bounds:?}");
             Ok::<_, ()>(holds(rate, trial))
         }));
-        assert!(trials <= PROBES_MAX, "{trials} trials");
+        assert!(trials <= SLO_TRIALS_MAX, "{trials} trials");
         found.expect("no probe fails")
     }
 

@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use flight_net::Endpoint;
@@ -34,7 +35,8 @@ struct Ready {
 }
 
 impl ChildServer {
-    /// Starts `program serve` with these arguments; its log goes to the file `log`.
+    /// Starts `program serve` with these arguments; its log goes to the file `log`, and it has to be
+    /// ready within a time.
     ///
     /// # Errors
     ///
@@ -43,14 +45,15 @@ impl ChildServer {
         program: &Path,
         args: &[OsString],
         log: PathBuf,
+        within: Duration,
     ) -> anyhow::Result<Self> {
         let stopping = ["--ready", "json", "--exit-with-stdin"].map(OsString::from);
         let args = [&["serve".into()], args, &stopping].concat();
-        Self::start(program, &args, log).await
+        Self::start(program, &args, log, within).await
     }
 
     /// Starts `program` with these arguments, which make it print a ready line and stop when its
-    /// input closes; its log goes to the file `log`.
+    /// input closes; its log goes to the file `log`, and it has to be ready within a time.
     ///
     /// # Errors
     ///
@@ -59,6 +62,7 @@ impl ChildServer {
         program: &Path,
         args: &[OsString],
         log: PathBuf,
+        within: Duration,
     ) -> anyhow::Result<Self> {
         let file = std::fs::File::create(&log)
             .with_context(|| format!("cannot write the server's log {}", log.display()))?;
@@ -75,15 +79,12 @@ impl ChildServer {
             format!("cannot start {}; name flight-server with --server-bin", program.display())
         })?;
         let stdout = child.stdout.take().expect("stdout is piped");
-        let ready = tokio::time::timeout(limits::CHILD_READY_TIMEOUT, ready_line(stdout)).await;
+        let ready = tokio::time::timeout(within, ready_line(stdout)).await;
         let ready = match ready {
             Ok(Ok(ready)) if ready.ready => Ok(ready),
             Ok(Ok(_)) => Err(anyhow!("the started server says that it is not ready")),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(anyhow!(
-                "the started server was not ready within {:?}",
-                limits::CHILD_READY_TIMEOUT
-            )),
+            Err(_) => Err(anyhow!("the started server was not ready within {within:?}")),
         };
         let ready = ready.map_err(|error| with_log(error, &log))?;
         let endpoints: Result<Vec<Endpoint>, _> =

@@ -34,6 +34,48 @@ fn a_target_where_nothing_answers_gives_code_5_and_a_document_without_figures() 
 }
 
 #[test]
+fn a_target_that_is_waited_for_is_measured_once_it_is_there() {
+    let folder = TempDir::new().expect("a temporary folder");
+    known(folder.path());
+    let uri = format!("grpc+unix://{}", folder.path().join("flight.sock").display());
+    let line = format!("get {uri} --ready-timeout 60s --batches 3 --repeats 1 --format json");
+    let mut child = command(&line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("flight-bench starts");
+    let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
+    // It says that it waits, and only then the server begins.
+    let waits = format!("waiting for {uri}");
+    let mut lines = stderr.lines().map(|line| line.expect("text"));
+    assert!(lines.any(|line| line.contains(&waits)), "it does not wait");
+    let args = ["--admin", "none", "--listen", &uri];
+    let _server = ServerCommand::serve(folder.path()).args(args).start();
+    // What it says meanwhile must not fill the pipe.
+    lines.for_each(drop);
+    let started = Instant::now();
+    let run = Run::of(&child.wait_with_output().expect("it ends"), started.elapsed()).ended(0);
+    assert_eq!(total(&run.json(), "batches"), 3);
+}
+
+#[test]
+fn waiting_ends_with_code_5_where_nothing_comes_and_at_once_where_it_cannot_help() {
+    let unused = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = unused.local_addr().expect("an address").port();
+    drop(unused);
+    let target = format!("grpc://127.0.0.1:{port}");
+    let run = bench(&format!("get {target} --ready-timeout 200ms")).ended(5);
+    let want = format!("{target} was not ready within 200ms: cannot reach {target}");
+    assert!(run.stderr.contains(&want), "{}", run.stderr);
+    assert!(run.took >= Duration::from_millis(150), "{:?}", run.took);
+    // TLS that is refused stays so, however long one waits.
+    let (server, _folder) = serve_known();
+    let tls = server.endpoint().replace("grpc://", "grpc+tls://");
+    let run = bench(&format!("get {tls} --tls-insecure --ready-timeout 10m")).ended(1);
+    assert!(!run.stderr.contains("was not ready"), "{}", run.stderr);
+}
+
+#[test]
 fn a_server_that_dies_in_a_put_gives_code_1_though_its_uploads_cannot_be_deleted() {
     let (mut server, folder) = serve_known();
     let line = format!("put {} --duration 1s --warmup 0s --repeats 1", server.endpoint());

@@ -130,6 +130,16 @@ fn streams_share_connections_where_they_are_told_to() {
     let streams = got["repeats"][0]["streams"].as_array().expect("streams");
     let connections: Vec<u64> = streams.iter().map(|stream| count(stream, "/conn")).collect();
     assert_eq!(connections, [0, 1, 0, 1, 0, 1, 0, 1]);
+    // Each has carried at least what its four streams read; both together are the sum.
+    let tcp = &got["repeats"][0]["resources"]["tcp"];
+    let each = tcp["each"].as_array().expect("connections");
+    let read: Vec<_> =
+        each.iter().filter(|one| count(one, "/received_bytes") >= 4 * BYTES).collect();
+    let numbers: Vec<u64> = read.iter().map(|one| count(one, "/conn")).collect();
+    assert_eq!(numbers, [0, 1], "{tcp:#}");
+    let sum: u64 = each.iter().map(|one| count(one, "/received_bytes")).sum();
+    assert_eq!(sum, count(tcp, "/received_bytes"));
+    assert!(read.iter().all(|one| count(one, "/round_trip_us") > 0), "{tcp:#}");
 }
 
 #[test]

@@ -132,6 +132,23 @@ fn commands_are_timed_and_a_slower_one_is_a_regression() {
 }
 
 #[test]
+fn a_debug_build_is_refused_by_strict_unless_it_is_allowed() {
+    let (server, _folder) = serve_known();
+    let refused = |line: String| {
+        let run = bench(&line).ended(4);
+        assert!(run.stderr.contains("give --allow-debug"), "{line}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "nothing is measured");
+    };
+    // Programs that tests start are such a build.
+    if cfg!(debug_assertions) {
+        refused(format!("get {} --strict", server.endpoint()));
+        refused(format!("ab --aa --strict get {}", server.endpoint()));
+    }
+    let line = format!("get {} {SHORT} --repeats 1 --strict --allow-debug", server.endpoint());
+    bench(&line).ended(0);
+}
+
+#[test]
 fn wrong_use_is_refused_before_anything_is_measured() {
     let check = |line: &str, want: &str| {
         let run = bench(line).ended(2);
@@ -140,6 +157,7 @@ fn wrong_use_is_refused_before_anything_is_measured() {
     check("get --fail-if speed", "there is no comparison in it; write METRIC OP VALUE");
     check("get --fail-if=put.ack.p99>5ms", "put.ack.p99 is not measured by get");
     check("get --fail-if=put.ack.p99>5", "'5' has no unit of put.ack.p99; write one of ms, us");
+    check("ab --aa get --allow-debug", "leave --allow-debug out of the command");
     check("get --baseline main --repeats 3", "--repeats 3 are too few; give 4 or more");
     check("compare one", "2 values required");
     check("compare ./one.json ./two.json", "run ./one.json: cannot read ./one.json");

@@ -42,6 +42,17 @@ fn the_table_of_the_ladder_fits_100_columns() {
 }
 
 #[test]
+fn a_dry_run_of_the_ladder_measures_nothing() {
+    let line = "ladder --dry-run --server-bin nowhere/flight-server --repeats 3 -d 2s -w 1s";
+    let run = bench(line).ended(0);
+    for want in ["measures  memcpy, raw TCP, ", "rounds    3 of all rungs, 2s each", "about 65 s\n"]
+    {
+        assert!(run.stdout.contains(want), "{}", run.stdout);
+    }
+    assert!(run.stdout.lines().all(|line| line.chars().count() <= 100), "{}", run.stdout);
+}
+
+#[test]
 fn a_ladder_that_cannot_be_climbed_says_why() {
     check("--server-bin nowhere/flight-server", 2, "nowhere/flight-server is not a file");
     check("--message-bytes 1", 2, "--message-bytes 1 is outside");

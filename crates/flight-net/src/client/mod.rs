@@ -31,7 +31,7 @@ use tonic::Status;
 
 #[doc(hidden)]
 pub use own::fuzzing;
-pub use sockets::Sockets;
+pub use sockets::{OpenSocket, Sockets};
 pub use streams::{GetStream, PutResults, PutSink};
 pub use transport::{StreamConnection, Transport};
 

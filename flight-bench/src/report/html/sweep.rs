@@ -79,8 +79,10 @@ fn over(results: &SweepResults, sizes: &[f64], measure: Measure) -> String {
     };
     let mut html = String::new();
     if results.is_open() && !results.responses().is_empty() {
-        let curves: Vec<Curve> =
-            results.responses().iter().map(|(name, one)| of(one, name, None)).collect();
+        let curves = results.responses();
+        let curves = curves.iter().map(|(name, one)| of(one, name, None));
+        // Rounds with too few events for a p99 have none at any load.
+        let curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
         let caption = Caption {
             name: "load",
             title: "Latency over load",

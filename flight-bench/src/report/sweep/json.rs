@@ -4,11 +4,12 @@
 use flight_stats::Estimate;
 use serde_json::{Map, Value, json};
 
+use super::super::json::tool;
 use super::{SloResults, SweepPoint, SweepResults, SweepSetting};
 use crate::figure::Figure;
 use crate::sweep::Answer;
 
-const SCHEMA: &str = "flight-bench.sweep/1";
+pub(super) const SCHEMA: &str = "flight-bench.sweep/1";
 
 pub(super) fn render(results: &SweepResults) -> String {
     format!("{:#}\n", results.document())
@@ -33,14 +34,11 @@ impl SweepResults {
             "complete": self.outcome.complete,
             "exit": self.outcome.exit.code(),
             "error": self.outcome.error,
-            "tool": {
-                "version": env!("CARGO_PKG_VERSION"),
-                "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
-                "allocator": "mimalloc",
-            },
+            "tool": tool(),
             "target": self.server,
             "env": { "host": self.host },
             "command": self.command,
+            "workload": self.workload.name(),
             "metric": { "name": self.metric.to_string(), "unit": self.metric.unit().name() },
             "rounds": self.rounds,
             "order_seed": self.seed,
@@ -106,19 +104,23 @@ fn slo(slo: &SloResults) -> Value {
             "holds": trial.holds,
         })
     };
-    let (kind, rate, broke) = match slo.answer {
-        None => (None, None, None),
-        Some(Answer::Holds { rate, broke }) => (Some("holds"), Some(rate), broke),
-        Some(Answer::Never { least }) => (Some("never"), None, Some(least)),
-        Some(Answer::Unconfirmed { broke, .. }) => (Some("unconfirmed"), None, Some(broke)),
+    let (kind, rate, probed, broke) = match slo.answer {
+        None => (None, None, None, None),
+        Some(Answer::Holds { rate, broke }) => (Some("holds"), Some(rate), None, broke),
+        Some(Answer::Never { least }) => (Some("never"), None, None, Some(least)),
+        Some(Answer::Unconfirmed { probed, broke }) => {
+            (Some("unconfirmed"), None, Some(probed), Some(broke))
+        }
     };
     json!({
         "expr": slo.expr,
         "closed_loop": slo.ceiling,
         "least": slo.least,
+        "least_is_of_events": slo.least_is_of_events,
         "trials": slo.trials.iter().map(trial).collect::<Vec<_>>(),
         "answer": kind,
         "rate": rate,
+        "probed": probed,
         "broke": broke,
     })
 }

@@ -4,6 +4,7 @@ mod csv;
 mod json;
 mod judged;
 mod markdown;
+mod read;
 mod slo;
 mod table;
 mod text;
@@ -25,6 +26,7 @@ use crate::exit::Exit;
 use crate::figure::Figure;
 use crate::record::PERCENTILES;
 use crate::sweep::{Answer, Vary};
+pub(crate) use read::read;
 pub(crate) use slo::{SloResults, SloTrial};
 pub(super) use table::{Head, Sheet};
 
@@ -63,6 +65,7 @@ pub(crate) struct SweepPoint {
     pub(crate) round: usize,
     /// Its place in the round.
     pub(crate) order: usize,
+    /// By their names.
     pub(crate) values: Vec<(Figure, f64)>,
     /// Of an open loop.
     pub(crate) offered: Option<f64>,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 
 /// A sweep of get over one or two parameters: the same value in each round, but for a small drift.
-fn sweep(vary: &[&str], rates: &[f64], rounds: usize) -> SweepResults {
+pub(super) fn sweep(vary: &[&str], rates: &[f64], rounds: usize) -> SweepResults {
     let vary: Vec<Vary> = vary.iter().map(|one| one.parse().expect("a parameter")).collect();
     let workload = Workload::Get;
     let figure = Figure::rate(workload, 0);
@@ -58,7 +58,7 @@ fn point(figure: &Figure, rate: f64, round: usize, index: usize) -> SweepPoint {
 }
 
 /// The same sweep as an open loop of calls, saturated from `from` on.
-fn load(from: usize) -> SweepResults {
+pub(super) fn load(from: usize) -> SweepResults {
     let mut results = sweep(&["rate=25%..100%:25%"], &[1e3, 2e3, 3e3, 3.5e3], 3);
     results.workload = Workload::Unary;
     results.command = "unary GetFlightInfo".to_owned();
@@ -80,7 +80,7 @@ fn load(from: usize) -> SweepResults {
     results
 }
 
-fn searched(answer: Option<Answer>) -> SweepResults {
+pub(super) fn searched(answer: Option<Answer>) -> SweepResults {
     let mut results = load(9);
     results.settings.clear();
     results.vary.clear();
@@ -113,7 +113,7 @@ fn searched(answer: Option<Answer>) -> SweepResults {
     results
 }
 
-const FOUND: Answer = Answer::Holds { rate: 20_000.0, broke: Some(20_800.0) };
+pub(super) const FOUND: Answer = Answer::Holds { rate: 20_000.0, broke: Some(20_800.0) };
 
 #[test]
 fn a_table_has_each_setting_with_its_interval_and_says_which_to_choose() {

@@ -36,7 +36,9 @@ impl Server {
         let mut args: Vec<OsString> = vec!["--data".into(), folder.path().into(), "--perf".into()];
         args.extend(["--listen", "grpc://127.0.0.1:0", "--admin", "127.0.0.1:0"].map(Into::into));
         let log = folder.path().join("server.log");
-        let child = ChildServer::start_serving(program, &args, log).await?;
+        let child =
+            ChildServer::start_serving(program, &args, log, crate::limits::CHILD_READY_TIMEOUT)
+                .await?;
         Ok(Self { child, _folder: folder })
     }
 
