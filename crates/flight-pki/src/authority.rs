@@ -154,6 +154,8 @@ fn ca_params(name: &str, validity: Validity) -> CertificateParams {
     params.distinguished_name = subject(name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    // Authorities that were made anew have the same names: their keys tell them apart.
+    params.use_authority_key_identifier_extension = true;
     params
 }
 

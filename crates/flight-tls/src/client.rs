@@ -1,26 +1,28 @@
 //! The client's side: whom it trusts, what it shows when asked, and the handshake.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::Resumption;
-use rustls::sign::SingleCertAndKey;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::ServerName;
+use rustls::ClientConfig;
+use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::TlsConnector;
 use x509_parser::prelude::X509Version;
 
-use crate::ClientStream;
+use crate::authorities::{authorities, system_authorities};
 use crate::chain;
+use crate::engine::Engine;
 use crate::error::{TlsError, during_handshake};
+use crate::group::Group;
 use crate::identity::ClientIdentity;
-use crate::limits::TLS_WRITE_BYTES;
+#[cfg(feature = "openssl")]
+use crate::openssl_engine;
 use crate::pem;
-use crate::server::{ALPN_HTTP2, authorities};
-use crate::suite::{self, CipherSuite, TlsVersion};
-use crate::verifier::{Accepted, SignatureVerifier};
+use crate::rustls_engine;
+use crate::server::Common;
+use crate::stream::{Inner, TlsStream};
+use crate::suite::{CipherSuite, TlsVersion};
 
 /// Which servers a client talks to. In each case the server must prove that it holds the key of the
 /// certificate that it shows.
@@ -40,74 +42,118 @@ pub enum Trust {
 /// What may be chosen about a client's connections.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
+    pub engine: Engine,
     /// Cipher suites, most preferred first; empty: all, AES-128-GCM first.
     pub ciphers: Vec<CipherSuite>,
     /// The oldest version that is spoken.
     pub min_version: TlsVersion,
+    /// Key exchange groups, most preferred first; empty: all that the engine has.
+    pub groups: Vec<Group>,
     /// The name that the server's certificate must hold, instead of the host connected to.
     pub server_name: Option<String>,
     /// Make every handshake a full one, though the server offers to resume sessions.
     pub no_resumption: bool,
 }
 
-/// What all TLS connections of a client share. Cheap to clone.
-#[derive(Clone, Debug)]
+/// Whom a client trusts, read from where its [`Trust`] says.
+pub(crate) enum Trusted {
+    Authorities(Vec<CertificateDer<'static>>),
+    OneOf(Vec<CertificateDer<'static>>),
+    Any,
+}
+
+/// What an engine makes its settings of.
+pub(crate) struct ClientMaterial {
+    pub(crate) common: Common,
+    pub(crate) trusted: Trusted,
+    pub(crate) identity: Option<ClientIdentity>,
+    pub(crate) resumption: bool,
+}
+
+/// What all TLS connections of a client share, their sessions among it. Cheap to clone.
+#[derive(Clone)]
 pub struct ClientTls {
-    pub config: Arc<ClientConfig>,
+    engine: Engine,
+    settings: Settings,
     /// See [`ClientOptions::server_name`].
-    pub server_name: Option<ServerName<'static>>,
+    server_name: Option<ServerName<'static>>,
     /// True when any server is talked to, so that reports can say so.
     pub insecure: bool,
+}
+
+#[derive(Clone)]
+enum Settings {
+    Rustls(Arc<ClientConfig>),
+    #[cfg(feature = "openssl")]
+    OpenSsl(openssl_engine::Client),
 }
 
 /// Puts together what all connections of a client share.
 ///
 /// # Errors
-/// When a file will not do, this machine trusts no authority, the name is none, or the ciphers
-/// leave no version.
+/// When a file will not do, this machine trusts no authority, the name is none, the ciphers leave
+/// no version, or the engine lacks a group.
 pub fn client_config(
     trust: Trust,
     identity: Option<ClientIdentity>,
     options: ClientOptions,
 ) -> Result<ClientTls, TlsError> {
-    let ClientOptions { ciphers, min_version, server_name, no_resumption } = options;
-    let versions = suite::versions(min_version, &ciphers)?;
-    let engine = suite::engine(&ciphers);
-    let shown = identity.map(|identity| identity.certified_key(&engine)).transpose()?;
-    let algorithms = engine.signature_verification_algorithms;
-    let builder =
-        ClientConfig::builder_with_provider(Arc::new(engine)).with_protocol_versions(versions)?;
+    let engine = options.engine;
     let insecure = trust == Trust::Insecure;
-    let accepting = |accepted| Arc::new(SignatureVerifier { accepted, algorithms });
-    let builder = match trust {
-        Trust::SystemRoots => builder.with_root_certificates(system_authorities()?),
-        Trust::Roots(file) => builder.with_root_certificates(authorities(&file)?),
-        Trust::Pin(file) => builder
-            .dangerous()
-            .with_custom_certificate_verifier(accepting(Accepted::OneOf(pins(&file)?))),
-        Trust::Insecure => {
-            builder.dangerous().with_custom_certificate_verifier(accepting(Accepted::Any))
-        }
+    let trusted = match trust {
+        Trust::SystemRoots => Trusted::Authorities(system_authorities()?),
+        Trust::Roots(file) => Trusted::Authorities(authorities(&file)?),
+        Trust::Pin(file) => Trusted::OneOf(pins(&file)?),
+        Trust::Insecure => Trusted::Any,
     };
-    let mut config = match shown {
-        None => builder.with_no_client_auth(),
-        Some(shown) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(shown))),
+    let material = ClientMaterial {
+        common: Common {
+            engine,
+            min: options.min_version,
+            ciphers: options.ciphers,
+            groups: options.groups,
+        },
+        trusted,
+        identity,
+        resumption: !options.no_resumption,
     };
-    config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
-    if no_resumption {
-        config.resumption = Resumption::disabled();
-    }
-    let server_name = server_name.map(parse_server_name).transpose()?;
-    Ok(ClientTls { config: Arc::new(config), server_name, insecure })
+    let settings = match engine {
+        Engine::AwsLc | Engine::Ring => Settings::Rustls(rustls_engine::client(&material)?),
+        #[cfg(feature = "openssl")]
+        Engine::OpenSsl => Settings::OpenSsl(openssl_engine::Client::new(material)?),
+        #[cfg(not(feature = "openssl"))]
+        Engine::OpenSsl => return Err(TlsError::NotBuilt { engine }),
+    };
+    let server_name = options.server_name.map(parse_server_name).transpose()?;
+    Ok(ClientTls { engine, settings, server_name, insecure })
 }
 
 impl ClientTls {
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The settings of rustls, where that is the engine.
+    pub fn rustls(&self) -> Option<&Arc<ClientConfig>> {
+        match &self.settings {
+            Settings::Rustls(config) => Some(config),
+            #[cfg(feature = "openssl")]
+            Settings::OpenSsl(_) => None,
+        }
+    }
+
+    /// The same client with settings of rustls, as they are.
+    #[must_use]
+    pub fn with_rustls(&self, config: Arc<ClientConfig>) -> Self {
+        Self { engine: Engine::default(), settings: Settings::Rustls(config), ..self.clone() }
+    }
+
     /// The handshake with the server at `host` (a DNS name or an IP address without brackets). It
     /// takes as long as the server likes: the caller sets the limit.
     ///
     /// # Errors
     /// [`explain()`](crate::explain()) puts them into a sentence.
-    pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<ClientStream<S>>
+    pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -116,11 +162,23 @@ impl ClientTls {
             None => parse_server_name(host.to_owned())
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?,
         };
-        let connector = TlsConnector::from(Arc::clone(&self.config));
-        let connected = connector
-            .connect_with(name, stream, |tls| tls.set_buffer_limit(Some(TLS_WRITE_BYTES)))
-            .await;
-        connected.map_err(|error| during_handshake(error, TlsError::ServerClosed))
+        let connected = match &self.settings {
+            Settings::Rustls(config) => {
+                rustls_engine::connect(config, name, stream).await.map(Inner::Rustls)
+            }
+            #[cfg(feature = "openssl")]
+            Settings::OpenSsl(client) => client.connect(&name, stream).await.map(Inner::OpenSsl),
+        };
+        let inner = connected.map_err(|error| during_handshake(error, TlsError::ServerClosed))?;
+        TlsStream::new(self.engine, inner, None)
+    }
+}
+
+impl fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ClientTls");
+        shown.field("engine", &self.engine).field("insecure", &self.insecure);
+        shown.finish_non_exhaustive()
     }
 }
 
@@ -128,7 +186,7 @@ fn parse_server_name(name: String) -> Result<ServerName<'static>, TlsError> {
     ServerName::try_from(name.clone()).map_err(|_| TlsError::ServerName { name })
 }
 
-fn pins(file: &Path) -> Result<Vec<rustls_pki_types::CertificateDer<'static>>, TlsError> {
+fn pins(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let pins = pem::certificates(file)?;
     for (index, der) in pins.iter().enumerate() {
         let cert = chain::parse(der, file, index + 1)?;
@@ -138,17 +196,4 @@ fn pins(file: &Path) -> Result<Vec<rustls_pki_types::CertificateDer<'static>>, T
         }
     }
     Ok(pins)
-}
-
-fn system_authorities() -> Result<RootCertStore, TlsError> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    // Stores hold old certificates that cannot be parsed; those are not needed.
-    roots.add_parsable_certificates(found.certs);
-    if roots.is_empty() {
-        let first = found.errors.first();
-        let reason = first.map_or_else(|| "no store was found".to_owned(), ToString::to_string);
-        return Err(TlsError::NoSystemRoots { reason });
-    }
-    Ok(roots)
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::engine::Engine;
+use crate::group::Group;
 use crate::limits::PEM_FILE_BYTES_MAX;
 use crate::suite::{CipherSuite, TlsVersion};
 
@@ -93,6 +95,20 @@ pub enum TlsError {
          the server's own certificate with --tls-pin FILE"
     )]
     NoSystemRoots { reason: String },
+    #[error("unknown TLS engine '{name}'; the known ones are {}", Engine::ALL.map(Engine::name).join(", "))]
+    UnknownEngine { name: String },
+    #[error(
+        "the TLS engine {engine} is not part of this build; build with --features openssl, which \
+         takes the development files of OpenSSL (Debian: libssl-dev)"
+    )]
+    NotBuilt { engine: Engine },
+    #[error("unknown key exchange group '{name}'; the known ones are {}", Group::ALL.map(Group::name).join(", "))]
+    UnknownGroup { name: String },
+    #[error(
+        "the TLS engine {engine} has no key exchange {group}; leave it out of --tls-groups, or \
+         choose another --tls-engine"
+    )]
+    GroupOfEngine { group: Group, engine: Engine },
     #[error("unknown cipher suite '{name}'; the known ones are {}", CipherSuite::names())]
     UnknownSuite { name: String },
     #[error("no cipher suite is left for TLS {min} or later; add one, or lower the version")]
@@ -116,6 +132,10 @@ pub enum TlsError {
     /// As [`TlsError::Engine`].
     #[error("client certificates cannot be verified: {0}")]
     ClientVerifier(#[from] rustls::server::VerifierBuilderError),
+    /// As [`TlsError::Engine`].
+    #[cfg(feature = "openssl")]
+    #[error("TLS cannot be set up: {0}")]
+    OpenSsl(#[from] openssl::error::ErrorStack),
 }
 
 /// Tells apart an end that came during the handshake from one that comes later.

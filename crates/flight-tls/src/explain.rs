@@ -162,6 +162,9 @@ fn explain_client(error: &rustls::Error) -> String {
         E::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. }) => {
             format!("the client's certificate expired on {}", day(*not_after))
         }
+        E::InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        ) => "the client's certificate is not meant for a client (extended key usage)".to_owned(),
         E::InvalidCertificate(error) => format!("the client's certificate was refused: {error}"),
         E::AlertReceived(alert) if is_about_certificate(*alert) => {
             format!("the client does not trust the server's certificate ({alert:?})")

@@ -7,14 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::chain::Chain;
 use crate::error::{Purpose, TlsError};
 use crate::pem;
-use crate::suite;
 
 /// What a server shows to its clients.
 #[derive(Debug)]
@@ -44,8 +43,8 @@ impl ServerIdentity {
         &self.warnings
     }
 
-    pub(crate) fn certified_key(&self, engine: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
-        self.pair.certified_key(engine)
+    pub(crate) fn pair(&self) -> &Pair {
+        &self.pair
     }
 }
 
@@ -59,15 +58,15 @@ impl ClientIdentity {
         Ok(Self { pair })
     }
 
-    pub(crate) fn certified_key(&self, engine: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
-        self.pair.certified_key(engine)
+    pub(crate) fn pair(&self) -> &Pair {
+        &self.pair
     }
 }
 
 /// Holds bytes, not a key of the engine, so that each engine can make its own from them.
-struct Pair {
-    certs: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
+pub(crate) struct Pair {
+    pub(crate) certs: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
 }
 
 impl Pair {
@@ -78,7 +77,7 @@ impl Pair {
     ) -> Result<(Self, Vec<String>), TlsError> {
         let certs = pem::certificates(cert_file)?;
         let pair = Self { certs, key: pem::private_key(key_file)? };
-        let engine_key = suite::engine(&[])
+        let engine_key = aws_lc_rs::default_provider()
             .key_provider
             .load_private_key(pair.key.clone_key())
             .map_err(|_| TlsError::UnusableKey { file: key_file.to_owned() })?;
@@ -90,7 +89,7 @@ impl Pair {
 
     /// Skips rustls' own comparison of key and certificate, which was made with a better sentence
     /// and which cannot read X.509 version 1.
-    fn certified_key(&self, engine: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+    pub(crate) fn certified_key(&self, engine: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
         let key: Arc<_> = engine.key_provider.load_private_key(self.key.clone_key())?;
         Ok(CertifiedKey::new(self.certs.clone(), key))
     }

@@ -2,30 +2,37 @@
 //!
 //! Files are read and judged here, before anything listens or connects: each fault is one sentence
 //! that names the file and the way out ([`TlsError`]). A failed handshake is put into a sentence by
-//! [`explain()`] and [`explain_accept`]. The engine is rustls over aws-lc-rs; its provider is passed
-//! everywhere, since the process-wide default panics once two are compiled in.
+//! [`explain()`] and [`explain_accept`]. An [`Engine`] does the work: rustls over aws-lc-rs or ring, or
+//! OpenSSL; all mean the same by the same options.
 //! Sockets, time limits and what happens after the handshake are left to `flight-net`.
 
+mod authorities;
 mod chain;
 mod client;
+mod engine;
 mod error;
 mod explain;
+mod group;
 mod identity;
+mod key;
 pub mod limits;
 mod negotiated;
+#[cfg(feature = "openssl")]
+mod openssl_engine;
 mod pem;
+mod rustls_engine;
 mod server;
+mod stream;
 mod suite;
-mod verifier;
 
 pub use client::{ClientOptions, ClientTls, Trust, client_config};
+pub use engine::Engine;
 pub use error::{Purpose, TlsError, Wanted};
 pub use explain::{explain, explain_accept};
+pub use group::Group;
 pub use identity::{ClientIdentity, ServerIdentity};
-pub use negotiated::{Negotiated, negotiated};
-pub use server::{ServerOptions, accept, server_config};
+pub use key::KeyOf;
+pub use negotiated::Negotiated;
+pub use server::{ClientAuth, ServerOptions, ServerTls};
+pub use stream::TlsStream;
 pub use suite::{CipherSuite, TlsVersion};
-/// An encrypted connection, seen from the client.
-pub use tokio_rustls::client::TlsStream as ClientStream;
-/// An encrypted connection, seen from the server.
-pub use tokio_rustls::server::TlsStream as ServerStream;

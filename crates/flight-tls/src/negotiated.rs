@@ -2,40 +2,24 @@
 
 use std::fmt;
 
-use rustls::{CommonState, HandshakeKind, ProtocolVersion};
-
+use crate::engine::Engine;
+use crate::key::KeyOf;
 use crate::suite::{CipherSuite, TlsVersion};
 
 /// What was negotiated. Prints as `TLS 1.3 TLS_AES_128_GCM_SHA256 X25519MLKEM768`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
+    /// This end's own.
+    pub engine: Engine,
     pub version: TlsVersion,
     pub suite: CipherSuite,
-    /// The key exchange, by IANA's name; `None` when a session of TLS 1.2 was resumed.
+    /// The key exchange, by IANA's name; `None` when a session of TLS 1.2 was resumed, or when the
+    /// engine does not tell.
     pub group: Option<&'static str>,
+    /// The key of the server's certificate; `None` where a resumed session does not hold it.
+    pub key: Option<KeyOf>,
     /// True when an earlier session spared the certificates.
     pub resumed: bool,
-}
-
-/// Reads what was negotiated; `None` before the handshake is over.
-///
-/// `stream.get_ref().1` of a [`ClientStream`](crate::ClientStream) or
-/// [`ServerStream`](crate::ServerStream) is such a state.
-pub fn negotiated(connection: &CommonState) -> Option<Negotiated> {
-    if connection.is_handshaking() {
-        return None;
-    }
-    let version = match connection.protocol_version()? {
-        ProtocolVersion::TLSv1_3 => TlsVersion::V1_3,
-        ProtocolVersion::TLSv1_2 => TlsVersion::V1_2,
-        _ => return None,
-    };
-    Some(Negotiated {
-        version,
-        suite: CipherSuite::of(connection.negotiated_cipher_suite()?)?,
-        group: connection.negotiated_key_exchange_group().and_then(|group| group.name().as_str()),
-        resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
-    })
 }
 
 impl fmt::Display for Negotiated {

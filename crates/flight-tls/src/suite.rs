@@ -1,11 +1,9 @@
-//! Versions, cipher suites and key exchange groups: what is offered, in which order, by which name.
+//! Versions and cipher suites: what is offered, in which order, by which name.
 
 use std::fmt;
 use std::str::FromStr;
 
-use rustls::crypto::aws_lc_rs::{self, cipher_suite, kx_group};
-use rustls::crypto::{CryptoProvider, SupportedKxGroup};
-use rustls::{SupportedCipherSuite, SupportedProtocolVersion};
+use rustls::CipherSuite as Id;
 
 use crate::error::TlsError;
 
@@ -26,40 +24,27 @@ struct Row {
     iana: &'static str,
     openssl: &'static str,
     version: TlsVersion,
-    suite: &'static SupportedCipherSuite,
+    id: Id,
 }
 
 /// In the order of preference where the processor has AES: AES-128-GCM costs least and is not known
 /// to be weaker in any way that matters here.
 #[rustfmt::skip]
 static SUITES: [Row; 9] = [
-    row("TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", TlsVersion::V1_3, &cipher_suite::TLS13_AES_128_GCM_SHA256),
-    row("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", TlsVersion::V1_3, &cipher_suite::TLS13_AES_256_GCM_SHA384),
-    row("TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", TlsVersion::V1_3, &cipher_suite::TLS13_CHACHA20_POLY1305_SHA256),
-    row("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
-    row("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
-    row("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
-    row("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
-    row("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
-    row("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305", TlsVersion::V1_2, &cipher_suite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+    row("TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256", TlsVersion::V1_3, Id::TLS13_AES_128_GCM_SHA256),
+    row("TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384", TlsVersion::V1_3, Id::TLS13_AES_256_GCM_SHA384),
+    row("TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256", TlsVersion::V1_3, Id::TLS13_CHACHA20_POLY1305_SHA256),
+    row("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256", TlsVersion::V1_2, Id::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+    row("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256", TlsVersion::V1_2, Id::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+    row("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384", TlsVersion::V1_2, Id::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+    row("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384", TlsVersion::V1_2, Id::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+    row("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305", TlsVersion::V1_2, Id::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+    row("TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-RSA-CHACHA20-POLY1305", TlsVersion::V1_2, Id::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
 ];
 
-const fn row(
-    iana: &'static str,
-    openssl: &'static str,
-    version: TlsVersion,
-    suite: &'static SupportedCipherSuite,
-) -> Row {
-    Row { iana, openssl, version, suite }
+const fn row(iana: &'static str, openssl: &'static str, version: TlsVersion, id: Id) -> Row {
+    Row { iana, openssl, version, id }
 }
-
-/// The first protects against a recording that a quantum computer opens later; both ends pay about
-/// 1.2 KB in the handshake for it.
-static GROUPS: [&dyn SupportedKxGroup; 3] =
-    [kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1];
-
-static VERSIONS: [&SupportedProtocolVersion; 2] =
-    [&rustls::version::TLS13, &rustls::version::TLS12];
 
 impl CipherSuite {
     /// All suites, most preferred first.
@@ -80,8 +65,18 @@ impl CipherSuite {
         self.0.version
     }
 
-    pub(crate) fn of(suite: SupportedCipherSuite) -> Option<Self> {
-        SUITES.iter().find(|row| row.suite.suite() == suite.suite()).map(Self)
+    pub(crate) fn of(id: Id) -> Option<Self> {
+        SUITES.iter().find(|row| row.id == id).map(Self)
+    }
+
+    pub(crate) fn id(self) -> Id {
+        self.0.id
+    }
+
+    /// OpenSSL's name.
+    #[cfg(feature = "openssl")]
+    pub(crate) fn openssl_name(self) -> &'static str {
+        self.0.openssl
     }
 
     fn needs_aes(self) -> bool {
@@ -89,31 +84,21 @@ impl CipherSuite {
     }
 }
 
-/// The engine with `ciphers`, or with all suites when there are none, in that order of preference.
-pub(crate) fn engine(ciphers: &[CipherSuite]) -> CryptoProvider {
-    let chosen = if ciphers.is_empty() { CipherSuite::all() } else { ciphers.to_vec() };
-    CryptoProvider {
-        cipher_suites: chosen.iter().map(|suite| *suite.0.suite).collect(),
-        kx_groups: GROUPS.to_vec(),
-        ..aws_lc_rs::default_provider()
-    }
-}
-
-/// The versions from `min` on.
+/// `ciphers`, or all suites when there are none, of which at least one is of version `min` or later.
 ///
 /// # Errors
-/// When `ciphers` are given and none of them is of such a version.
-pub(crate) fn versions(
+/// When none of `ciphers` is.
+pub(crate) fn offered(
     min: TlsVersion,
     ciphers: &[CipherSuite],
-) -> Result<&'static [&'static SupportedProtocolVersion], TlsError> {
-    if !ciphers.is_empty() && ciphers.iter().all(|suite| suite.version() < min) {
+) -> Result<Vec<CipherSuite>, TlsError> {
+    if ciphers.is_empty() {
+        return Ok(CipherSuite::all());
+    }
+    if ciphers.iter().all(|suite| suite.version() < min) {
         return Err(TlsError::NoSuite { min });
     }
-    match min {
-        TlsVersion::V1_2 => Ok(&VERSIONS),
-        TlsVersion::V1_3 => Ok(&VERSIONS[..1]),
-    }
+    Ok(ciphers.to_vec())
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -213,26 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn every_suite_is_spoken_by_the_engine_under_its_version() {
-        let known = aws_lc_rs::ALL_CIPHER_SUITES;
-        assert_eq!(known.len(), SUITES.len());
-        for suite in CipherSuite::all() {
-            assert!(known.contains(suite.0.suite), "{suite}");
-            assert_eq!(suite.0.suite.tls13().is_some(), suite.version() == TlsVersion::V1_3);
-            assert_eq!(CipherSuite::of(*suite.0.suite), Some(suite));
-        }
-    }
-
-    #[test]
-    fn versions_start_at_the_least_one() {
-        let count = |min, ciphers: &[CipherSuite]| match versions(min, ciphers) {
-            Ok(versions) => versions.len().to_string(),
+    fn suites_of_the_least_version_are_left() {
+        let count = |min, ciphers: &[CipherSuite]| match offered(min, ciphers) {
+            Ok(suites) => suites.len().to_string(),
             Err(error) => error.to_string(),
         };
         let old = ["ECDHE-RSA-AES128-GCM-SHA256".parse().unwrap()];
-        assert_eq!(count(TlsVersion::V1_2, &[]), "2");
-        assert_eq!(count(TlsVersion::V1_3, &[]), "1");
-        assert_eq!(count(TlsVersion::V1_2, &old), "2");
+        assert_eq!(count(TlsVersion::V1_2, &[]), "9");
+        assert_eq!(count(TlsVersion::V1_2, &old), "1");
         assert_eq!(
             count(TlsVersion::V1_3, &old),
             "no cipher suite is left for TLS 1.3 or later; add one, or lower the version"

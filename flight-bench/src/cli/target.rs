@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use flight_net::Endpoint;
-use flight_tls::{CipherSuite, TlsVersion};
+use flight_tls::{CipherSuite, Engine, Group, TlsVersion};
 
 use super::units;
 
@@ -109,6 +109,20 @@ pub(crate) struct TlsArgs {
     /// Names as in TLS13_AES_128_GCM_SHA256. The suite that was negotiated is in the report.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) tls_ciphers: Vec<CipherSuite>,
+
+    /// Implementation of TLS: aws-lc, ring or openssl.
+    ///
+    /// The first two are rustls with that cryptography, the third is OpenSSL's whole stack, which
+    /// is part of builds with the feature openssl. The engine is in the report.
+    #[arg(long, value_name = "ENGINE", default_value_t = Engine::AwsLc)]
+    pub(crate) tls_engine: Engine,
+
+    /// Key exchange groups to offer, comma-separated, the preferred one first.
+    ///
+    /// X25519MLKEM768, X25519, secp256r1, secp384r1; default: all that the engine has, in that
+    /// order. The group that was negotiated is in the report.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) tls_groups: Vec<Group>,
 
     /// Oldest version of TLS that is accepted.
     ///

@@ -57,6 +57,7 @@ fn tls_flags(tls: &TlsArgs) -> Option<&'static str> {
         ("--tls-cert", tls.tls_cert.is_some()),
         ("--tls-server-name", tls.tls_server_name.is_some()),
         ("--tls-ciphers", !tls.tls_ciphers.is_empty()),
+        ("--tls-groups", !tls.tls_groups.is_empty()),
     ];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

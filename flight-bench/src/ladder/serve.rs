@@ -10,7 +10,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use flight_net::server::{CallContext, Handler, Listener, Server};
 use flight_net::{Body, Endpoint};
-use flight_tls::{ServerIdentity, ServerOptions};
+use flight_tls::{ServerIdentity, ServerOptions, ServerTls};
 use flight_wire::Frame;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Request, Response};
@@ -29,14 +29,14 @@ pub(crate) fn serve(args: &LadderServeArgs) -> Result<Exit, Stop> {
         .map_err(|_| Stop::usage("--message-bytes is more than memory has addresses for"))?;
     let messages = Messages::of_file(&args.data_file, message_bytes)?;
     let identity = ServerIdentity::load(&args.tls_cert, &args.tls_key).map_err(Stop::failed)?;
-    let tls = flight_tls::server_config(&identity, ServerOptions::default());
+    let tls = ServerTls::new(&identity, ServerOptions::default());
     let tls = tls.map_err(Stop::failed)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(listen(messages, tls)).map_err(Stop::failed)?;
     Ok(Exit::Done)
 }
 
-async fn listen(messages: Messages, tls: Arc<rustls::ServerConfig>) -> anyhow::Result<()> {
+async fn listen(messages: Messages, tls: ServerTls) -> anyhow::Result<()> {
     let whole: Arc<[Bytes]> = messages.whole().into();
     let raw = TcpListener::bind(("127.0.0.1", 0)).await?;
     let secure = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -69,18 +69,14 @@ async fn listen(messages: Messages, tls: Arc<rustls::ServerConfig>) -> anyhow::R
     Ok(())
 }
 
-async fn accept(
-    listener: TcpListener,
-    tls: Option<Arc<rustls::ServerConfig>>,
-    messages: Arc<[Bytes]>,
-) {
+async fn accept(listener: TcpListener, tls: Option<ServerTls>, messages: Arc<[Bytes]>) {
     while let Ok((socket, _)) = listener.accept().await {
         let (tls, messages) = (tls.clone(), Arc::clone(&messages));
         tokio::spawn(async move {
             socket.set_nodelay(true)?;
             match tls {
                 None => pour(socket, &messages).await,
-                Some(tls) => pour(flight_tls::accept(&tls, socket).await?, &messages).await,
+                Some(tls) => pour(tls.accept(socket).await?, &messages).await,
             }
         });
     }

@@ -158,6 +158,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
 
 fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Variant {
     let tls = (transport != "plain").then(|| TlsSide {
+        engine: Some("aws-lc".to_owned()),
         certificate: Some("EC P-256".to_owned()),
         trust: "ca".into(),
         verified: true,

@@ -96,6 +96,7 @@ pub(super) fn tls(out: &mut String, variant: &Variant) {
     told.extend(tls.version.as_ref().map(|version| format!("TLS {version}")));
     told.extend(tls.suite.clone());
     told.extend(tls.group.clone());
+    told.extend(tls.engine.clone());
     if !tls.verified {
         told.push("NOT VERIFIED (--tls-insecure)".to_owned());
     }

@@ -12,7 +12,11 @@ use crate::exit::Stop;
 /// How a variant is encrypted, for reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TlsSide {
-    /// The server's certificate, where this program chose it: `EC P-256`.
+    /// What implements TLS on this side: `aws-lc`, `ring`, `openssl`; none in older documents.
+    #[serde(default)]
+    pub(crate) engine: Option<String>,
+    /// The key of the server's certificate: `EC P-256`; unknown until connected, where this program
+    /// did not choose it.
     pub(crate) certificate: Option<String>,
     /// How the server was trusted: `system`, `ca`, `pin` or `insecure`.
     pub(crate) trust: Cow<'static, str>,
@@ -37,6 +41,8 @@ pub(crate) fn client_tls(args: &TlsArgs, no_resumption: bool) -> Result<ClientTl
         _ => None,
     };
     let options = ClientOptions {
+        engine: args.tls_engine,
+        groups: args.tls_groups.clone(),
         ciphers: args.tls_ciphers.clone(),
         min_version: args.tls_min,
         server_name: args.tls_server_name.clone(),
@@ -54,6 +60,7 @@ pub(crate) fn trust_of(args: &TlsArgs) -> TlsSide {
         Trust::Insecure => ("insecure", false),
     };
     TlsSide {
+        engine: Some(args.tls_engine.to_string()),
         certificate: None,
         trust: name.into(),
         verified,
@@ -79,6 +86,7 @@ impl TlsSide {
         let tls = client_config(Trust::Roots(ca), None, options)
             .map_err(|error| Stop::usage(format!("--certs: {error}")))?;
         let side = Self {
+            engine: Some(tls.engine().to_string()),
             certificate: Some(certificate.to_owned()),
             trust: "ca".into(),
             verified: true,
@@ -92,6 +100,7 @@ impl TlsSide {
 
     /// Notes what a connection agreed on.
     pub(crate) fn negotiated(&mut self, agreed: &flight_tls::Negotiated) {
+        self.certificate = agreed.key.map(|key| key.to_string()).or(self.certificate.take());
         self.version = Some(agreed.version.to_string());
         self.suite = Some(agreed.suite.to_string());
         self.group = agreed.group.map(str::to_owned);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use flight_net::Endpoint;
-use flight_tls::{CipherSuite, TlsVersion};
+use flight_tls::{CipherSuite, ClientAuth, Engine, Group, TlsVersion};
 
 /// More threads than any machine has cores.
 const DECODE_THREADS_MAX: i64 = 1024;
@@ -108,6 +108,45 @@ pub struct Args {
         requires = "tls_cert"
     )]
     pub tls_client_ca: Option<PathBuf>,
+
+    /// Whether a client must show a certificate of --tls-client-ca, or may.
+    ///
+    /// With optional, a client without one is taken, and one that shows a bad one is refused.
+    #[arg(
+        long,
+        value_name = "MODE",
+        env = "FLIGHT_SERVER_TLS_CLIENT_AUTH",
+        help_heading = "TLS",
+        default_value = "required",
+        requires = "tls_client_ca"
+    )]
+    pub tls_client_auth: ClientAuthMode,
+
+    /// Implementation of TLS: aws-lc, ring or openssl.
+    ///
+    /// The first two are rustls with that cryptography, the third is OpenSSL's whole stack, which
+    /// is part of builds with the feature openssl.
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        env = "FLIGHT_SERVER_TLS_ENGINE",
+        help_heading = "TLS",
+        default_value_t = Engine::AwsLc
+    )]
+    pub tls_engine: Engine,
+
+    /// Key exchange groups, most preferred first.
+    ///
+    /// X25519MLKEM768, X25519, secp256r1, secp384r1. Default: all that the engine has, in that
+    /// order. ring and OpenSSL before 3.5 lack the first.
+    #[arg(
+        long,
+        value_name = "LIST",
+        env = "FLIGHT_SERVER_TLS_GROUPS",
+        help_heading = "TLS",
+        value_delimiter = ','
+    )]
+    pub tls_groups: Vec<Group>,
 
     /// Oldest TLS version that is spoken.
     #[arg(
@@ -267,6 +306,22 @@ mod tests {
         check("7", Some(7));
         for wrong in ["", "k", "64k", "MiB", "1.5GiB", "99999999999GiB"] {
             check(wrong, None);
+        }
+    }
+}
+
+/// Whether clients must show a certificate.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuthMode {
+    Required,
+    Optional,
+}
+
+impl From<ClientAuthMode> for ClientAuth {
+    fn from(mode: ClientAuthMode) -> Self {
+        match mode {
+            ClientAuthMode::Required => Self::Required,
+            ClientAuthMode::Optional => Self::Optional,
         }
     }
 }

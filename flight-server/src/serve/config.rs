@@ -8,7 +8,7 @@ use std::time::Duration;
 use flight_files::DecodeOptions;
 use flight_net::Endpoint;
 use flight_net::limits::ServerLimits;
-use flight_tls::{CipherSuite, TlsVersion};
+use flight_tls::{CipherSuite, ClientAuth, Engine, Group, TlsVersion};
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
 use super::args::{Args, Ready};
@@ -47,6 +47,9 @@ pub struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
     pub client_ca: Option<PathBuf>,
+    pub client_auth: ClientAuth,
+    pub engine: Engine,
+    pub groups: Vec<Group>,
     pub min: TlsVersion,
     pub ciphers: Vec<CipherSuite>,
 }
@@ -90,6 +93,9 @@ impl TryFrom<Args> for Config {
             cert,
             key,
             client_ca: args.tls_client_ca,
+            client_auth: args.tls_client_auth.into(),
+            engine: args.tls_engine,
+            groups: args.tls_groups,
             min: args.tls_min,
             ciphers: args.tls_ciphers,
         });

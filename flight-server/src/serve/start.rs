@@ -1,12 +1,11 @@
 //! Starting and stopping: logs, certificates, what is announced, signals.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use anyhow::Context;
 use flight_net::Endpoint;
 use flight_store::ScanReport;
-use flight_tls::{ServerIdentity, ServerOptions};
+use flight_tls::{ServerIdentity, ServerOptions, ServerTls};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -35,7 +34,7 @@ pub(super) fn silence_caught_panics() {
 }
 
 /// The TLS settings of all listeners.
-pub(super) fn tls(config: &Config) -> anyhow::Result<Option<Arc<rustls::ServerConfig>>> {
+pub(super) fn tls(config: &Config) -> anyhow::Result<Option<ServerTls>> {
     let Some(tls) = &config.tls else { return Ok(None) };
     let identity = ServerIdentity::load(&tls.cert, &tls.key).context("--tls-cert, --tls-key")?;
     for warning in identity.warnings() {
@@ -45,8 +44,12 @@ pub(super) fn tls(config: &Config) -> anyhow::Result<Option<Arc<rustls::ServerCo
         client_ca: tls.client_ca.as_deref(),
         min_version: tls.min,
         ciphers: tls.ciphers.clone(),
+        engine: tls.engine,
+        client_auth: tls.client_auth,
+        groups: tls.groups.clone(),
+        no_resumption: false,
     };
-    Ok(Some(flight_tls::server_config(&identity, options).context("TLS")?))
+    Ok(Some(ServerTls::new(&identity, options).context("TLS")?))
 }
 
 /// Says where the server listens, what it serves, and what is open to whom.

@@ -114,7 +114,6 @@ async fn check_stalled(data: TempDir, rows: u64, small: u64, bytes_max: u64) {
     }
     let further = ((GROUPS - 1) * READERS) as u64;
     let held = settled_at[GROUPS - 1].saturating_sub(settled_at[0]) / further;
-    eprintln!("{held} resident bytes for each stalled reader");
     assert!(held <= bytes_max, "{held} resident bytes for each stalled reader");
     let metrics = admin_get(&server, "/metrics");
     let kept = ["flight_server_unsent_bytes ", "flight_server_decoded_ahead_bytes "].map(|name| {

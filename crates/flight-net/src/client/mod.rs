@@ -218,7 +218,7 @@ impl Connector {
             why: flight_tls::explain(&error).unwrap_or_else(|| error.to_string()),
         })?;
         times.tls = started.elapsed() - times.socket;
-        let negotiated = flight_tls::negotiated(stream.get_ref().1);
+        let negotiated = Some(stream.negotiated());
         let (stream, testimony) = Witnessed::new(stream);
         let words = self.words(testimony);
         Ok(Socket { wire: Wire::tls(stream), negotiated, words, times, held })

@@ -7,7 +7,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use flight_tls::ClientStream;
+use flight_tls::TlsStream;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -19,7 +19,7 @@ use crate::socket::set_receive_low_water;
 pub(super) enum Wire {
     Tcp { stream: TcpStream, low_water: LowWater },
     Unix(UnixStream),
-    Tls { stream: Box<Witnessed<ClientStream<TcpStream>>>, low_water: LowWater },
+    Tls { stream: Box<Witnessed<TlsStream<TcpStream>>>, low_water: LowWater },
 }
 
 impl Wire {
@@ -27,7 +27,7 @@ impl Wire {
         Self::Tcp { stream, low_water: LowWater::new() }
     }
 
-    pub(super) fn tls(stream: Witnessed<ClientStream<TcpStream>>) -> Self {
+    pub(super) fn tls(stream: Witnessed<TlsStream<TcpStream>>) -> Self {
         Self::Tls { stream: Box::new(stream), low_water: LowWater::new() }
     }
 
@@ -60,7 +60,7 @@ impl Wire {
                 ready!(stream.poll_read_ready(cx))?;
             },
             Self::Tls { stream, low_water } => {
-                low_water.set_below_tls(stream.get_ref().get_ref().0, certain);
+                low_water.set_below_tls(stream.get_ref().get_ref(), certain);
                 let Some(first) = slices.first_mut() else { return Poll::Ready(Ok(0)) };
                 let mut buffer = ReadBuf::new(first);
                 ready!(Pin::new(stream).poll_read(cx, &mut buffer))?;
@@ -153,7 +153,7 @@ impl LowWater {
     }
 
     /// `certain` bytes of plaintext take at least as many of ciphertext. When the socket is waited
-    /// for, rustls has handed out all plaintext that it could decrypt: what it holds is less than a
+    /// for, the engine has handed out all plaintext that it could decrypt: what it holds is less than a
     /// record, which may have brought as much of `certain`. All the rest is still to come.
     fn set_below_tls(&mut self, stream: &TcpStream, certain: usize) {
         let still_to_come = certain.saturating_sub(RECORD_BYTES_MAX);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use flight_tls::ServerTls;
 use futures_util::FutureExt;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -54,7 +55,7 @@ pub struct Counters {
 /// Serves listeners until it is told to stop.
 pub struct Server {
     pub limits: ServerLimits,
-    pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub tls: Option<ServerTls>,
     pub counters: Arc<Counters>,
 }
 
@@ -108,7 +109,7 @@ struct Shared<H> {
     /// What the windows of all connections may promise.
     windows: Arc<Semaphore>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
-    tls: Option<Arc<rustls::ServerConfig>>,
+    tls: Option<ServerTls>,
     limits: ServerLimits,
     counters: Arc<Counters>,
     handler: H,
@@ -230,10 +231,13 @@ async fn connection<H: Handler>(
             serve_http2(&shared, wire(stream, &pulse), &pulse, peer).await;
         }
         (Socket::Tcp(stream), Some(tls)) => {
-            let handshake = flight_tls::accept(tls, wire(stream, &pulse));
+            let handshake = tls.accept(wire(stream, &pulse));
             match tokio::time::timeout(shared.limits.handshake, handshake).await {
                 Ok(Ok(stream)) => {
-                    peer.tls = flight_tls::negotiated(stream.get_ref().1);
+                    let agreed = stream.negotiated();
+                    let (engine, resumed) = (agreed.engine, agreed.resumed);
+                    tracing::debug!(%peer, %engine, %agreed, resumed, "a TLS handshake succeeded");
+                    peer.tls = Some(agreed);
                     serve_http2(&shared, stream, &pulse, peer).await;
                 }
                 Ok(Err(error)) => {

@@ -11,7 +11,7 @@ use flight_net::{Body, Endpoint, FrameSender};
 use flight_pki::{Authority, Host, KeyKind, Validity};
 use flight_testkit::{batches, rng, schemas};
 use flight_tls::{
-    ClientOptions, ClientTls, ServerIdentity, ServerOptions, Trust, client_config, server_config,
+    ClientOptions, ClientTls, ServerIdentity, ServerOptions, ServerTls, Trust, client_config,
 };
 use flight_wire::{
     BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, FlightMessage, Frame,
@@ -77,7 +77,7 @@ impl Fixture {
     }
 }
 
-fn tls() -> Option<(Arc<rustls::ServerConfig>, ClientTls)> {
+fn tls() -> Option<(ServerTls, ClientTls)> {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let file = folder.path().join(name);
@@ -89,7 +89,7 @@ fn tls() -> Option<(Arc<rustls::ServerConfig>, ClientTls)> {
     let ca = write("ca.pem", &authority.cert_pem());
     let (cert, key) = (write("s.pem", &issued.cert_pem), write("s.key", &issued.key_pem));
     let identity = ServerIdentity::load(&cert, &key).unwrap();
-    let server = server_config(&identity, ServerOptions::default()).unwrap();
+    let server = ServerTls::new(&identity, ServerOptions::default()).unwrap();
     let client = client_config(Trust::Roots(ca), None, ClientOptions::default()).unwrap();
     Some((server, client))
 }

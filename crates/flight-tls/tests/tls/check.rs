@@ -1,22 +1,14 @@
 //! Compares what the ends of a connection saw with what is expected.
 
-use std::sync::Arc;
-
 use flight_pki::{Authority, Host, Issued, KeyKind};
-use flight_tls::{CipherSuite, ClientTls, Negotiated};
-use rustls::ServerConfig;
+use flight_tls::{CipherSuite, ClientTls, Negotiated, ServerTls};
 
-use crate::ends::{Seen, meet};
+use crate::ends::{Seen, group, meet};
 use crate::folder::authority;
 
 /// Connects to `host` and compares what the client saw; where that is a connection, the server saw
 /// the same.
-pub(crate) async fn check(
-    server: &Arc<ServerConfig>,
-    client: &ClientTls,
-    host: &str,
-    expected: &str,
-) {
+pub(crate) async fn check(server: &ServerTls, client: &ClientTls, host: &str, expected: &str) {
     let seen = meet(server, client, host).await;
     assert_eq!(text(&seen.client), expected);
     match &seen.client {
@@ -27,7 +19,7 @@ pub(crate) async fn check(
 
 /// As `check`, comparing what the server saw of a client that it refused too.
 pub(crate) async fn check_refused(
-    server: &Arc<ServerConfig>,
+    server: &ServerTls,
     client: &ClientTls,
     client_saw: &str,
     server_saw: &str,
@@ -50,7 +42,7 @@ pub(crate) fn of_kind(kind: KeyKind) -> (Authority, Issued) {
     (root, issued)
 }
 
-/// The suite that both ends prefer on this processor.
+/// What the two ends prefer on this processor.
 pub(crate) fn preferred() -> String {
-    format!("TLS 1.3 {} X25519MLKEM768", CipherSuite::all()[0])
+    format!("TLS 1.3 {} {}", CipherSuite::all()[0], group())
 }

@@ -1,14 +1,16 @@
 //! Two ends of a connection in memory, ours or deliberately odd ones, and what each saw.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use flight_pki::Issued;
 use flight_tls::{
-    ClientIdentity, ClientOptions, ClientTls, Negotiated, ServerIdentity, ServerOptions, Trust,
-    accept, client_config, explain, explain_accept, negotiated, server_config,
+    ClientIdentity, ClientOptions, ClientTls, Engine, Group, Negotiated, ServerIdentity,
+    ServerOptions, ServerTls, Trust, client_config, explain, explain_accept,
 };
+use futures_util::FutureExt;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ServerConfig};
 use rustls_pki_types::pem::PemObject;
@@ -16,6 +18,34 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 
 use crate::folder::Folder;
+
+thread_local! {
+    /// The engines of the server and the client that are made.
+    static ENGINES: Cell<(Engine, Engine)> = const { Cell::new((Engine::AwsLc, Engine::AwsLc)) };
+}
+
+/// Runs a test for each pair of engines: what holds for one holds for all.
+pub(crate) async fn on_every_engine(test: impl AsyncFn()) {
+    for server in Engine::built() {
+        for client in Engine::built() {
+            ENGINES.set((server, client));
+            // Which pair it is: shown by a test that fails.
+            let tested = std::panic::AssertUnwindSafe(test()).catch_unwind().await;
+            assert!(tested.is_ok(), "server {server}, client {client}");
+        }
+    }
+}
+
+/// The key exchange that the two engines prefer.
+pub(crate) fn group() -> Group {
+    let (server, client) = ENGINES.get();
+    let hybrid = Group::X25519MlKem768;
+    let has_it = |engine| {
+        let options = ClientOptions { engine, groups: vec![hybrid], ..ClientOptions::default() };
+        client_config(Trust::Insecure, None, options).is_ok()
+    };
+    if has_it(server) && has_it(client) { hybrid } else { Group::X25519 }
+}
 
 /// Far beyond what a handshake in memory takes, so that a hang fails instead of hanging.
 const HANG: Duration = Duration::from_secs(60);
@@ -27,11 +57,11 @@ pub(crate) struct Seen {
 }
 
 /// Connects the two ends and exchanges a few bytes both ways.
-pub(crate) async fn meet(server: &Arc<ServerConfig>, client: &ClientTls, host: &str) -> Seen {
+pub(crate) async fn meet(server: &ServerTls, client: &ClientTls, host: &str) -> Seen {
     let (near, far) = tokio::io::duplex(1 << 16);
     let server_end = async {
-        let mut stream = accept(server, far).await.map_err(|error| said(explain_accept(&error)))?;
-        let agreed = negotiated(stream.get_ref().1).unwrap();
+        let mut stream = server.accept(far).await.map_err(|error| said(explain_accept(&error)))?;
+        let agreed = stream.negotiated();
         echo(&mut stream).await.map_err(|error| said(explain_accept(&error)))?;
         Ok(agreed)
     };
@@ -55,20 +85,17 @@ pub(crate) async fn meet_stranger(client: &ClientTls, greeting: &[u8]) -> Result
 }
 
 /// A server's handshake with a client that says `words` and closes.
-pub(crate) async fn be_met_by_stranger(
-    server: &Arc<ServerConfig>,
-    words: &[u8],
-) -> Result<(), String> {
+pub(crate) async fn be_met_by_stranger(server: &ServerTls, words: &[u8]) -> Result<(), String> {
     let (mut near, far) = tokio::io::duplex(1 << 16);
     near.write_all(words).await.unwrap();
     drop(near);
-    let accepted = tokio::time::timeout(HANG, accept(server, far)).await.unwrap();
+    let accepted = tokio::time::timeout(HANG, server.accept(far)).await.unwrap();
     accepted.map(|_| ()).map_err(|error| said(explain_accept(&error)))
 }
 
 async fn call(client: &ClientTls, host: &str, stream: DuplexStream) -> Result<Negotiated, String> {
     let mut stream = client.connect(host, stream).await.map_err(|error| said(explain(&error)))?;
-    let before = negotiated(stream.get_ref().1).unwrap();
+    let before = stream.negotiated();
     // In TLS 1.3 the server's refusal of a client comes with the first bytes.
     ask(&mut stream).await.map_err(|error| said(explain(&error)))?;
     Ok(before)
@@ -98,15 +125,25 @@ fn said(sentence: Option<String>) -> String {
 }
 
 /// Our server, with files in a folder of its own.
-pub(crate) fn server_of(issued: &Issued, options: ServerOptions<'_>) -> Arc<ServerConfig> {
+pub(crate) fn server_of(issued: &Issued, options: ServerOptions<'_>) -> ServerTls {
     let folder = Folder::new();
     let (cert, key) = folder.write_pair("server", issued);
-    server_config(&ServerIdentity::load(&cert, &key).unwrap(), options).unwrap()
+    let options = ServerOptions { engine: ENGINES.get().0, ..options };
+    ServerTls::new(&ServerIdentity::load(&cert, &key).unwrap(), options).unwrap()
 }
 
 /// Our client, which trusts the certificates in `pem` as `trust` says.
 pub(crate) fn client_of(trust: fn(std::path::PathBuf) -> Trust, pem: &str) -> ClientTls {
     client_with(trust, pem, None, ClientOptions::default())
+}
+
+/// A client of rustls, to be made odd.
+pub(crate) fn odd_client(trust: fn(std::path::PathBuf) -> Trust, pem: &str) -> ClientTls {
+    // What is made of it is rustls'.
+    ENGINES.set((ENGINES.get().0, Engine::AwsLc));
+    let folder = Folder::new();
+    let trusted = folder.write("trusted.pem", pem);
+    client_config(trust(trusted), None, ClientOptions::default()).unwrap()
 }
 
 pub(crate) fn client_with(
@@ -120,32 +157,33 @@ pub(crate) fn client_with(
         let (cert, key) = folder.write_pair("client", issued);
         ClientIdentity::load(&cert, &key).unwrap()
     });
+    let options = ClientOptions { engine: ENGINES.get().1, ..options };
     client_config(trust(folder.write("trusted.pem", pem)), identity, options).unwrap()
 }
 
 /// A server that shows a certificate which ours would refuse to load, with any key.
-pub(crate) fn reckless_server(cert_pem: &str, key_pem: &str) -> Arc<ServerConfig> {
+pub(crate) fn reckless_server(cert_pem: &str, key_pem: &str) -> ServerTls {
     let config = ServerConfig::builder_with_provider(engine())
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(reckless_identity(cert_pem, key_pem)));
-    Arc::new(config)
+    ServerTls::of_rustls(Arc::new(config))
 }
 
 /// A client that trusts `base` does, and shows a certificate which ours would refuse to load.
 pub(crate) fn reckless_client(base: &ClientTls, issued: &Issued) -> ClientTls {
-    let mut config = ClientConfig::clone(&base.config);
+    let mut config = ClientConfig::clone(base.rustls().unwrap());
     config.client_auth_cert_resolver =
         Arc::new(reckless_identity(&issued.cert_pem, &issued.key_pem));
-    ClientTls { config: Arc::new(config), ..base.clone() }
+    base.with_rustls(Arc::new(config))
 }
 
 /// `base` with other protocols in its ALPN.
 pub(crate) fn with_alpn(base: &ClientTls, protocols: &[&str]) -> ClientTls {
-    let mut config = ClientConfig::clone(&base.config);
+    let mut config = ClientConfig::clone(base.rustls().unwrap());
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-    ClientTls { config: Arc::new(config), ..base.clone() }
+    base.with_rustls(Arc::new(config))
 }
 
 fn reckless_identity(cert_pem: &str, key_pem: &str) -> SingleCertAndKey {

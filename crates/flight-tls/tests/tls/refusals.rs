@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flight_pki::{Flaw, Host, Issued, KeyKind};
 use flight_tls::{
-    ClientIdentity, ClientOptions, ServerIdentity, ServerOptions, TlsError, TlsVersion, Trust,
-    client_config, server_config,
+    ClientIdentity, ClientOptions, ServerIdentity, ServerOptions, ServerTls, TlsError, TlsVersion,
+    Trust, client_config,
 };
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -278,7 +278,7 @@ fn bundles_of_authorities_that_will_not_do() {
     let broken = folder.write("cas.pem", root.cert_pem() + &pem("CERTIFICATE", b"0123"));
     for file in [key, folder.write("empty.pem", ""), broken] {
         let options = ServerOptions { client_ca: Some(&file), ..ServerOptions::default() };
-        let by_server = server_config(&identity, options).unwrap_err();
+        let by_server = ServerTls::new(&identity, options).unwrap_err();
         let by_client = |trust| client_config(trust, None, ClientOptions::default()).unwrap_err();
         let sentence = by_server.to_string();
         assert_eq!(by_client(Trust::Roots(file.clone())).to_string(), sentence);
@@ -299,7 +299,7 @@ fn options_that_contradict_each_other() {
         min_version: TlsVersion::V1_3,
         ..ServerOptions::default()
     };
-    assert_eq!(server_config(&identity, options).unwrap_err().to_string(), no_suite);
+    assert_eq!(ServerTls::new(&identity, options).unwrap_err().to_string(), no_suite);
     check_client_options(
         Trust::Insecure,
         ClientOptions { ciphers: old, min_version: TlsVersion::V1_3, ..ClientOptions::default() },

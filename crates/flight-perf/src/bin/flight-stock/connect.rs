@@ -86,7 +86,8 @@ fn connector(
     let trust = Trust::Roots(ca.to_owned());
     let tls = flight_tls::client_config(trust, None, ClientOptions::default())?;
     let name = ServerName::try_from(address.host.clone())?;
-    Ok(Some((TlsConnector::from(Arc::clone(&tls.config)), name)))
+    let config = tls.rustls().context("the default engine is rustls")?;
+    Ok(Some((TlsConnector::from(Arc::clone(config)), name)))
 }
 
 /// Connects for tonic, with rustls' own limits of 64 KiB a write.

@@ -8,7 +8,7 @@ use std::task::{Context as TaskContext, Poll};
 use anyhow::{Context, Result};
 use arrow_flight::flight_service_server::FlightServiceServer;
 use flight_perf::sets::WorkingSet;
-use flight_tls::{ServerIdentity, ServerOptions};
+use flight_tls::{ServerIdentity, ServerOptions, ServerTls};
 use rustls::ServerConfig;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
@@ -32,7 +32,8 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<()> {
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(cert), Some(key)) => {
             let identity = ServerIdentity::load(cert, key)?;
-            Some(flight_tls::server_config(&identity, ServerOptions::default())?)
+            let tls = ServerTls::new(&identity, ServerOptions::default())?;
+            Some(Arc::clone(tls.rustls().context("the default engine is rustls")?))
         }
         _ => None,
     };

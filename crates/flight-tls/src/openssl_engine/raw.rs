@@ -1,0 +1,45 @@
+//! What the safe bindings of OpenSSL leave to their caller, or leave out.
+
+#![allow(unsafe_code)]
+
+use std::ptr;
+
+use foreign_types::ForeignTypeRef;
+use openssl::error::ErrorStack;
+use openssl::ssl::{Ssl, SslRef, SslSession};
+
+use crate::group::Group;
+
+/// ssl.h; bindings lack it and its macro `SSL_get_negotiated_group`.
+const SSL_CTRL_GET_NEGOTIATED_GROUP: i32 = 134;
+/// A group that has no identifier of OpenSSL's own is told as its number of IANA's beyond this.
+const NUMBERS_OF_IANA: i64 = 0x0100_0000;
+
+/// Offers `session` to the server. It must come from the context of `ssl`: each context has its own
+/// [`Sessions`](super::sessions::Sessions), which its callback alone fills.
+pub(super) fn resume(ssl: &mut Ssl, session: &SslSession) -> Result<(), ErrorStack> {
+    // SAFETY: the session is of this context, as said above.
+    unsafe { ssl.set_session(session) }
+}
+
+/// The key exchange that was negotiated (OpenSSL 3 and later).
+pub(super) fn group(ssl: &SslRef) -> Option<Group> {
+    // SAFETY: the pointer is that of a live connection, and this control reads and takes nothing.
+    let told = unsafe {
+        openssl_sys::SSL_ctrl(ssl.as_ptr(), SSL_CTRL_GET_NEGOTIATED_GROUP, 0, ptr::null_mut())
+    };
+    Group::ALL.into_iter().find(|group| {
+        let by_iana = i64::from(u16::from(group.id())) | NUMBERS_OF_IANA;
+        told == by_iana || nid(*group) == Some(told)
+    })
+}
+
+/// OpenSSL's own identifier (obj_mac.h).
+fn nid(group: Group) -> Option<i64> {
+    match group {
+        Group::X25519MlKem768 => None,
+        Group::X25519 => Some(1034),
+        Group::Secp256r1 => Some(415),
+        Group::Secp384r1 => Some(715),
+    }
+}
