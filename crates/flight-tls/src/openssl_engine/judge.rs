@@ -72,13 +72,8 @@ impl Verdict {
         expected: Option<&ServerName<'static>>,
     ) -> bool {
         let der = context.current_cert().and_then(|cert| cert.to_der().ok()).unwrap_or_default();
-        let fault = if !sound {
-            Some(fault(context.error(), context.error_depth(), &der, expected))
-        } else if context.error_depth() == 0 {
-            form(&der)
-        } else {
-            None
-        };
+        let form = if context.error_depth() == 0 { form(&der) } else { None };
+        let fault = form.or_else(|| (!sound).then(|| fault(context.error(), &der, expected)));
         let Some(fault) = fault else { return true };
         self.note(fault);
         false
@@ -89,18 +84,16 @@ impl Verdict {
     }
 }
 
-/// What rustls refuses in an end's own certificate and OpenSSL takes.
+/// What rustls refuses in an end's own certificate before all else, and OpenSSL takes.
 fn form(der: &[u8]) -> Option<CertificateError> {
     match X509Certificate::from_der(der) {
-        Ok(_) if is_old(der) => Some(other(webpki::Error::UnsupportedCertVersion)),
+        Ok((_, cert)) if cert.version() != X509Version::V3 => {
+            Some(other(webpki::Error::UnsupportedCertVersion))
+        }
         Ok((_, cert)) if cert.is_ca() => Some(other(webpki::Error::CaUsedAsEndEntity)),
         Ok(_) => None,
         Err(_) => Some(CertificateError::BadEncoding),
     }
-}
-
-fn is_old(der: &[u8]) -> bool {
-    X509Certificate::from_der(der).is_ok_and(|(_, cert)| cert.version() != X509Version::V3)
 }
 
 fn other(error: impl std::error::Error + Send + Sync + 'static) -> CertificateError {
@@ -109,14 +102,9 @@ fn other(error: impl std::error::Error + Send + Sync + 'static) -> CertificateEr
 
 fn fault(
     result: X509VerifyResult,
-    depth: u32,
     der: &[u8],
     expected: Option<&ServerName<'static>>,
 ) -> CertificateError {
-    // One of version 1 has no names either, and so is refused for what it is.
-    if depth == 0 && is_old(der) {
-        return other(webpki::Error::UnsupportedCertVersion);
-    }
     let cert = X509Certificate::from_der(der).ok().map(|(_, cert)| cert);
     let validity = cert.as_ref().map(|cert| cert.validity());
     let (now, name) = (UnixTime::now(), expected.cloned());

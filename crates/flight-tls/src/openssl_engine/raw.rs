@@ -34,6 +34,13 @@ pub(super) fn group(ssl: &SslRef) -> Option<Group> {
     })
 }
 
+/// Whether the peer has said that it closes. An end without that is told as an end by the bindings.
+pub(super) fn peer_has_closed(ssl: &SslRef) -> bool {
+    // SAFETY: the pointer is that of a live connection.
+    let shutdown = unsafe { openssl_sys::SSL_get_shutdown(ssl.as_ptr()) };
+    shutdown & openssl_sys::SSL_RECEIVED_SHUTDOWN != 0
+}
+
 /// OpenSSL's own identifier (obj_mac.h).
 fn nid(group: Group) -> Option<i64> {
     match group {

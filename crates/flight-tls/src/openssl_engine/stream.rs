@@ -2,27 +2,31 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use openssl::ssl::SslRef;
 use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
 use tokio_openssl::SslStream;
 
-use super::failure;
+use super::{failure, raw};
 
-pub(crate) struct Stream<S>(SslStream<BufWriter<S>>);
+pub(crate) struct Stream<S> {
+    stream: SslStream<BufWriter<S>>,
+    /// Whether the peer was told that nothing follows.
+    closing: bool,
+}
 
 impl<S> Stream<S> {
     pub(super) fn new(stream: SslStream<BufWriter<S>>) -> Self {
-        Self(stream)
+        Self { stream, closing: false }
     }
 
     pub(super) fn ssl(&self) -> &SslRef {
-        self.0.ssl()
+        self.stream.ssl()
     }
 
     pub(crate) fn get_ref(&self) -> &BufWriter<S> {
-        self.0.get_ref()
+        self.stream.get_ref()
     }
 }
 
@@ -36,7 +40,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        told(Pin::new(&mut self.0).poll_read(cx, buf))
+        let before = buf.filled().len();
+        ready!(told(Pin::new(&mut self.stream).poll_read(cx, buf)))?;
+        let ended = buf.filled().len() == before && buf.remaining() > 0;
+        if ended && !raw::peer_has_closed(self.ssl()) {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -46,14 +56,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        told(Pin::new(&mut self.0).poll_write(cx, buf))
+        told(Pin::new(&mut self.stream).poll_write(cx, buf))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        told(Pin::new(&mut self.0).poll_flush(cx))
+        told(Pin::new(&mut self.stream).poll_flush(cx))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        told(Pin::new(&mut self.0).poll_shutdown(cx))
+        if !self.closing {
+            // With room for it, the goodbye goes out at once.
+            ready!(self.as_mut().poll_flush(cx))?;
+            self.closing = true;
+            return told(Pin::new(&mut self.stream).poll_shutdown(cx));
+        }
+        // Said again, it would wait for the peer's, and take data that comes before that amiss.
+        Pin::new(&mut self.stream).get_pin_mut().poll_shutdown(cx)
     }
 }

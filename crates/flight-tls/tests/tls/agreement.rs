@@ -1,7 +1,7 @@
 //! What two good ends agree on: versions, suites, protocols, sessions; and ends that cannot agree.
 
 use flight_pki::KeyKind;
-use flight_tls::{CipherSuite, ClientOptions, ServerOptions, TlsVersion, Trust};
+use flight_tls::{CipherSuite, ClientOptions, Group, ServerOptions, TlsVersion, Trust};
 
 use crate::check::{check, check_refused, of_kind, preferred};
 use crate::ends::{
@@ -130,6 +130,43 @@ async fn a_second_connection_resumes_the_first() {
             let seen = meet(&server, &client, "localhost").await;
             assert_eq!(seen.client.unwrap().resumed, resumed);
             assert_eq!(seen.server.unwrap().resumed, resumed);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_resumes_nothing_and_one_that_was_renewed_make_full_handshakes() {
+    on_every_engine(async || {
+        let (root, issued) = of_kind(KeyKind::P256);
+        let client = client_of(Trust::Roots, &root.cert_pem());
+        let full = ServerOptions { no_resumption: true, ..ServerOptions::default() };
+        let full = server_of(&issued, full);
+        for _ in 0..2 {
+            assert!(!meet(&full, &client, "localhost").await.client.unwrap().resumed);
+        }
+        let server = || server_of(&issued, ServerOptions::default());
+        let (one, renewed) = (server(), server());
+        assert!(!meet(&one, &client, "localhost").await.client.unwrap().resumed);
+        assert!(!meet(&renewed, &client, "localhost").await.client.unwrap().resumed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_chosen_group_is_the_one_that_is_used() {
+    on_every_engine(async || {
+        let (root, issued) = of_kind(KeyKind::P256);
+        for group in [Group::X25519, Group::Secp256r1, Group::Secp384r1] {
+            let groups = vec![group];
+            let chosen = ClientOptions { groups: groups.clone(), ..ClientOptions::default() };
+            let client = client_with(Trust::Roots, &root.cert_pem(), None, chosen);
+            let expected = format!("TLS 1.3 {} {group}", CipherSuite::all()[0]);
+            let server = server_of(&issued, ServerOptions::default());
+            check(&server, &client, "localhost", &expected).await;
+            let server = server_of(&issued, ServerOptions { groups, ..ServerOptions::default() });
+            check(&server, &client_of(Trust::Roots, &root.cert_pem()), "localhost", &expected)
+                .await;
         }
     })
     .await;

@@ -36,6 +36,11 @@ pub(crate) async fn on_every_engine(test: impl AsyncFn()) {
     }
 }
 
+/// The engines of the server and the client that are made.
+pub(crate) fn engines() -> (Engine, Engine) {
+    ENGINES.get()
+}
+
 /// The key exchange that the two engines prefer.
 pub(crate) fn group() -> Group {
     let (server, client) = ENGINES.get();
@@ -163,6 +168,7 @@ pub(crate) fn client_with(
 
 /// A server that shows a certificate which ours would refuse to load, with any key.
 pub(crate) fn reckless_server(cert_pem: &str, key_pem: &str) -> ServerTls {
+    ENGINES.set((Engine::AwsLc, ENGINES.get().1));
     let config = ServerConfig::builder_with_provider(engine())
         .with_safe_default_protocol_versions()
         .unwrap()

@@ -12,3 +12,4 @@ mod key_forms;
 mod refusals;
 mod servers;
 mod strangers;
+mod streams;
