@@ -14,7 +14,16 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # cargo-nextest runs tests faster; plain `cargo test` does where it is missing.
 NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
 
-.PHONY: help bench test test-rust test-interop test-tools test-long lint ci perf serve certs data fmt doc clean build release
+# OpenSSL is one of the TLS engines where its development files are (Debian: libssl-dev, pkg-config).
+OPENSSL := $(shell pkg-config --modversion 'openssl >= 3' 2>/dev/null)
+ifneq ($(OPENSSL),)
+FEATURES := --features openssl
+WITH_OPENSSL := , openssl ($(OPENSSL))
+else
+WITH_OPENSSL := ; not openssl, whose development files are missing
+endif
+
+.PHONY: help bench test test-rust test-interop test-tools test-long lint ci perf serve certs data fmt doc clean build release engines
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,7 +33,7 @@ bench: release certs/server-ec.pem data/taxi.feather ## Measure DoGet and DoPut:
 	    --certs certs --data data --dataset taxi
 
 perf: $(VENV)/ready ## Measure beside stock arrow-flight, pyarrow and raw sockets: docs/performance.md
-	cargo build --release --workspace --bins
+	cargo build --release --workspace $(FEATURES) --bins
 	@started=$$SECONDS; target/release/flight-perf --write docs/performance.md; \
 	    echo "perf: $$(((SECONDS - started + 59) / 60)) minutes, without the build"
 
@@ -32,9 +41,9 @@ test: test-rust test-interop ## Build and pass: unit, property, end-to-end and i
 
 test-rust: build # --workspace everywhere: with -p, features differ and much is built twice
 ifeq ($(NEXTEST),yes)
-	cargo nextest run --cargo-profile $(PROFILE) --workspace --no-fail-fast
+	cargo nextest run --cargo-profile $(PROFILE) --workspace $(FEATURES) --no-fail-fast
 else
-	cargo test --profile $(PROFILE) --workspace --no-fail-fast
+	cargo test --profile $(PROFILE) --workspace $(FEATURES) --no-fail-fast
 endif
 
 test-interop: build $(VENV)/ready
@@ -46,20 +55,20 @@ test-long: build $(VENV)/ready ## What takes longer: large inputs, more random m
 
 lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
 	cargo fmt --all --check
-	cargo clippy --profile $(PROFILE) --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace --no-deps --document-private-items
-	cargo test --profile $(PROFILE) --workspace --test tidy
+	cargo clippy --profile $(PROFILE) --workspace $(FEATURES) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --profile $(PROFILE) --workspace $(FEATURES) --no-deps --document-private-items
+	cargo test --profile $(PROFILE) --workspace $(FEATURES) --test tidy
 
 test-tools: build ## Tests that need more tools: strace and valgrind
 	@for tool in strace valgrind; do command -v $$tool >/dev/null \
 	    || { echo "$$tool is missing; install it: apt-get install $$tool" >&2; exit 1; }; done
-	cargo test --profile $(PROFILE) --workspace --test strace
+	cargo test --profile $(PROFILE) --workspace $(FEATURES) --test strace
 	# The files that hold `unsafe`, and what stands on them, with every access to memory watched;
 	# registers exact at each, for threads that go on after a SIGBUS.
 	CARGO_TARGET_$(HOST)_RUNNER="valgrind -q --error-exitcode=9 \
 	    --vex-iropt-register-updates=allregs-at-mem-access" \
-	    cargo test --profile $(PROFILE) --workspace --lib -- mapped pool:: socket::
-	cargo build --profile $(PROFILE) --workspace --example instructions --example passthrough
+	    cargo test --profile $(PROFILE) --workspace $(FEATURES) --lib -- mapped pool:: socket::
+	cargo build --profile $(PROFILE) --workspace $(FEATURES) --example instructions --example passthrough
 	tests/instructions.sh $(BUILT)
 
 ci: lint test test-tools ## Everything that must pass before a change lands
@@ -78,11 +87,14 @@ data: data/taxi.feather ## Write sample datasets to data/
 data/taxi.feather: | release
 	target/release/flight-server sample taxi --rows 2000000 --seed 1 --out $@
 
-build:
-	cargo build --profile $(PROFILE) --workspace
+build: engines
+	cargo build --profile $(PROFILE) --workspace $(FEATURES)
 
-release: # What users run; --workspace, so that what `perf` builds beside it has the same features
-	cargo build --release --workspace --bin flight-server --bin flight-bench
+release: engines # What users run; --workspace, so that what `perf` builds beside it has the same features
+	cargo build --release --workspace $(FEATURES) --bin flight-server --bin flight-bench
+
+engines:
+	@echo 'TLS engines: aws-lc, ring$(WITH_OPENSSL)'
 
 $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
