@@ -3,11 +3,13 @@
 //! Small calls go over hyper ([`Connection`]); streams of batches over hyper or over a connection of
 //! our own ([`StreamConnection`]), as [`ConnectOptions::transport`] says.
 //!
-//! A connection is never pooled or replaced here; whoever holds it sees it close. No proxy of the
+//! A [`Connector`]'s connection is never replaced; whoever holds it sees it close. Callers that want
+//! neither to care nor to connect for each call share a [`Pool`]. No proxy of the
 //! environment is used: a benchmark measures the server that it was told.
 
 mod broken;
 mod own;
+mod pool;
 mod sockets;
 mod streams;
 mod transport;
@@ -31,6 +33,7 @@ use tonic::Status;
 
 #[doc(hidden)]
 pub use own::fuzzing;
+pub use pool::{Pool, PoolOptions, Pooled};
 pub use sockets::{OpenSocket, Sockets};
 pub use streams::{GetStream, PutResults, PutSink};
 pub use transport::{StreamConnection, Transport};

@@ -8,4 +8,5 @@ mod hostile;
 mod mutated;
 mod peer;
 mod peers;
+mod pools;
 mod support;

@@ -167,7 +167,7 @@ pub(crate) fn check(status: &Status, code: Code, words: &str) {
 
 /// Does what the header `script` of a call says.
 #[derive(Clone)]
-struct Script;
+pub(crate) struct Script;
 
 impl Handler for Script {
     async fn call(&self, context: CallContext, request: Request<Incoming>) -> Response<Body> {
