@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct SelftestArgs {
-    /// Also tries this program against real processes, for about two minutes.
+    /// Also tries this program against real processes, for about three minutes.
     ///
     /// Starts flight-servers, stops and kills them, and starves a client of its core: the reports of
     /// flight-bench must tell what was done. On a machine that does nothing else meanwhile.
