@@ -27,6 +27,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
         quiet: true,
         dry_run: false,
         keep: None,
+        runs: None,
     };
     report::check_files(&output)?;
     let refused = |error: anyhow::Error| Stop::usage(format!("run {}: {error:#}", args.run));

@@ -13,6 +13,7 @@ mod config;
 mod doctor;
 mod exit;
 mod figure;
+mod floor;
 mod gate;
 mod ladder;
 mod limits;
@@ -36,9 +37,10 @@ use std::process::ExitCode;
 use cli::Command;
 use config::{Config, LadderConfig, Output};
 use exit::{Exit, Stop};
+use floor::Known;
 use load::Interrupt;
 use progress::say;
-use report::Results;
+use report::{Results, Warning};
 use tokio::sync::watch;
 
 /// Batches are megabytes, allocated and freed on every thread: measured faster than the system's.
@@ -85,6 +87,11 @@ fn start() -> Result<Exit, Stop> {
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     let found = report::findings(&results, load::clock_in_use().call_ns);
     results.warnings.extend(found);
+    let known = Known::here(config.output.runs.as_ref());
+    results.floor = known.floor().cloned();
+    // Without a base nothing here is judged by it.
+    let judged = base.is_some();
+    results.warnings.extend(known.trouble.filter(|_| judged).map(Warning::from));
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let kept = config.output.keep.as_ref().map_or(Ok(()), |keep| keep.keep(&results));
     let not_kept = kept.err().map(|error| format!("the run is not kept: {error:#} (--no-save)"));

@@ -140,14 +140,15 @@ impl Load {
 
 impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
-        let keep = Saved::new(args.runs.runs_dir.as_deref()).filter(|_| !args.no_save);
+        let runs = Saved::new(args.runs.runs_dir.as_deref());
         Ok(Self {
             format: args.format,
             files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,
             dry_run: args.dry_run,
-            keep,
+            keep: runs.clone().filter(|_| !args.no_save),
+            runs,
         })
     }
 }
@@ -171,7 +172,7 @@ pub(crate) fn comparison_output(
         )));
     }
     let (format, progress) = (format.into(), Progress::None);
-    let output = Output { format, files, progress, quiet, dry_run: false, keep: None };
+    let output = Output { format, files, progress, quiet, dry_run: false, keep: None, runs: None };
     check_files(&output)?;
     Ok(output)
 }

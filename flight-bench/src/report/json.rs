@@ -45,7 +45,7 @@ pub(super) fn document(results: &Results) -> Value {
         "tool": tool(),
         "config": results.record,
         "target": results.server,
-        "env": { "host": results.host, "clock": results.clock },
+        "env": { "host": results.host, "clock": results.clock, "aa_floor": results.floor },
         "variants": results.variants.iter().map(|one| variant(results, one)).collect::<Vec<_>>(),
         "repeats": repeats,
         "summary": results.summary(),
@@ -186,6 +186,17 @@ fn nanos(time: std::time::Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_noise_floor_follows_it_and_none_is_null() {
+        let mut run = single(Workload::Get);
+        assert_eq!(check(&run)["env"]["aa_floor"], Value::Null);
+        run.floor = Some(crate::floor::tests::floor(0.031));
+        let mut document = check(&run);
+        assert_eq!(document["env"]["aa_floor"]["throughput"], 0.031);
+        document["env"]["aa_floor"]["throughput"] = json!(-1);
+        assert!(!validator().is_valid(&document));
+    }
+
     use super::*;
     use crate::exit::Exit;
     use crate::record::Failure;

@@ -14,7 +14,7 @@ pub(crate) mod html;
 mod json;
 mod ladder;
 mod lines;
-mod markdown;
+pub(crate) mod markdown;
 mod ndjson;
 mod quick;
 mod read;
@@ -60,6 +60,7 @@ pub(crate) use warning::Warning;
 pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;
 
+pub(crate) use threshold::of_thresholds;
 /// Refuses files that could not be written in the end, before anything is measured.
 ///
 /// # Errors
@@ -80,7 +81,7 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
             )));
         }
         // Made as the report will be, and gone at once.
-        temporary_in(folder).map_err(|error| {
+        temporary_in(folder, RIGHTS).map_err(|error| {
             let why = kind_of(&error);
             refused(format!("cannot write to the folder {}: {why}", folder.display()))
         })?;
@@ -163,12 +164,21 @@ fn render(results: &Results, format: Format, reason: Reason) -> String {
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text => text::render(results, reason),
     }
+    write_as(RIGHTS, path, text)
+}
+
+/// The same for its owner's eyes alone.
+pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_as(0o600, path, text)
+}
+
+fn write_as(rights: u32, path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// Writes a file under a temporary name beside its place and renames it: whole or not at all.
 pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     let write = || {
-        let mut file = temporary_in(folder_of(path))?;
+        let mut file = temporary_in(folder_of(path), rights)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|failed| failed.error)?;
@@ -177,9 +187,11 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     write().map_err(|error| kind_of(&error).into())
 }
 
-fn temporary_in(folder: &Path) -> std::io::Result<NamedTempFile> {
-    // The rights of any new file, less what the umask takes.
-    let rights = std::fs::Permissions::from_mode(0o666);
+/// Those of any new file, less what the umask takes.
+const RIGHTS: u32 = 0o666;
+
+fn temporary_in(folder: &Path, rights: u32) -> std::io::Result<NamedTempFile> {
+    let rights = std::fs::Permissions::from_mode(rights);
     tempfile::Builder::new().permissions(rights).tempfile_in(folder)
 }
 
@@ -224,7 +236,8 @@ mod file_tests {
         let path = folder.path().join("gone").join("x.json");
         let files = vec![(path.clone(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
+        let output =
+            Output { format, files, progress, quiet: true, dry_run: false, keep: None, runs: None };
         let error = publish_as(&output, |_, _| String::new()).expect_err("there is no such folder");
         let want = format!("--out {}: cannot be written: entity not found", path.display());
         assert_eq!(error.to_string(), want);
@@ -233,7 +246,8 @@ mod file_tests {
     fn check(path: &Path, want: Option<&str>) {
         let files = vec![(path.to_owned(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
+        let output =
+            Output { format, files, progress, quiet: true, dry_run: false, keep: None, runs: None };
         let got = check_files(&output).err();
         let Some(want) = want else {
             assert!(got.is_none(), "{got:?}");

@@ -20,6 +20,7 @@ use super::json::SCHEMA;
 use super::results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
+use crate::floor::Floor;
 use super::warning::{Warning, WarningPart};
 use super::workload::Workload;
 use super::{Host, json};
@@ -88,6 +89,8 @@ struct Document {
 #[derive(Deserialize)]
 struct Environment {
     host: Host,
+    #[serde(default)]
+    aa_floor: Option<Floor>,
     /// Documents of earlier versions have none.
     clock: Option<ClockInUse>,
 }
@@ -186,6 +189,7 @@ impl Document {
             started: started.unwrap_or(SystemTime::UNIX_EPOCH),
             record: self.config,
             server: self.target,
+            floor: self.env.aa_floor.map(Floor::checked).transpose()?,
             host: self.env.host,
             clock: self.env.clock,
             variants: variants.into_iter().map(|(_, variant)| variant).collect(),
