@@ -30,13 +30,13 @@ pub(crate) struct DoctorArgs {
     /// Windows are as long as there is room for ten pairs: 1 s in a minute. Longer windows show
     /// smaller differences. Below six pairs there is no floor.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::duration,
-          requires = "aa", help_heading = "Noise floor")]
+          help_heading = "Noise floor")]
     pub(crate) max_time: Duration,
 
     /// The flight-server program that --aa starts.
     ///
     /// Default: the file named flight-server beside this program.
-    #[arg(long, value_name = "FILE", requires = "aa", help_heading = "Noise floor")]
+    #[arg(long, value_name = "FILE", help_heading = "Noise floor")]
     pub(crate) server_bin: Option<PathBuf>,
 
     /// Print nothing on stderr but errors.

@@ -16,6 +16,6 @@ pub(crate) struct SelftestArgs {
     /// The flight-server program that --long starts.
     ///
     /// Default: the file named flight-server beside this program.
-    #[arg(long, value_name = "FILE", requires = "long", help_heading = "Experiments")]
+    #[arg(long, value_name = "FILE", help_heading = "Experiments")]
     pub(crate) server_bin: Option<PathBuf>,
 }

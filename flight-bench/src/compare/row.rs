@@ -92,17 +92,25 @@ impl Row {
             detectable_beyond(pairs.count(), spread, floor.unwrap_or(band), Confidence::P95)
         });
         let row = Self { p: found.p, detectable, ..row };
-        let Some(beyond) = floor.map(within).filter(|_| differs(found.verdict)) else {
+        let Some(floor) = floor.filter(|_| found.verdict != Verdict::Same) else {
             let (verdict, pairs_further) = (found.verdict, found.pairs_further);
             return Ok(Self { verdict, pairs_further, ..row });
         };
         // Both ways of judging have to clear the floor, as they have the band.
-        if beyond.verdict == found.verdict && !row.is_noise(found.verdict) {
+        let beyond = within(floor);
+        let told = differs(found.verdict) && !row.is_noise(found.verdict);
+        if told && beyond.verdict == found.verdict {
             return Ok(Self { verdict: found.verdict, ..row });
         }
-        // What lies within the floor stays there, however many pairs say so.
-        let further = beyond.pairs_further.filter(|_| !row.lies_within_floor());
-        Ok(Self { verdict: Verdict::Inconclusive, pairs_further: further, ..row })
+        // What lies between the band and the floor stays there, however many pairs say so.
+        let pairs_further = match row.ratio.value {
+            ratio if floor::is_beyond(Some((ratio, ratio)), floor.bounds().1 - 1.0) => {
+                beyond.pairs_further
+            }
+            ratio if floor::is_beyond(Some((ratio, ratio)), row.band) => None,
+            _ => found.pairs_further,
+        };
+        Ok(Self { verdict: Verdict::Inconclusive, pairs_further, ..row })
     }
 
     fn new(
@@ -139,11 +147,6 @@ impl Row {
         self.verdict == Verdict::Inconclusive
             && floor::is_beyond(self.ratio.interval, self.band)
             && self.floor.is_some_and(|floor| !floor::is_beyond(self.ratio.interval, floor))
-    }
-
-    fn lies_within_floor(&self) -> bool {
-        let ratio = self.ratio.value;
-        self.floor.is_some_and(|floor| !floor::is_beyond(Some((ratio, ratio)), floor))
     }
 
     /// How far from equal the interval reaches, as a share.
@@ -285,6 +288,23 @@ mod tests {
         // ln 0.9 is -0.105 and ln 1.109 is 0.103: the mean lies beyond, its interval does not.
         let row = check_floor(0.109, 0.10, Inconclusive, true);
         assert!(row.pairs_further.is_some(), "{row:?}");
+    }
+
+    #[test]
+    fn no_number_of_pairs_settles_what_lies_between_band_and_floor() {
+        let base = [100.0; 8];
+        let further = |middle: f64, floor_of: f64| {
+            let noise = [1.2, 0.85, 1.1, 0.9, 1.15, 0.88, 1.05, 0.95];
+            let figure = Figure::parse("get.bytes_per_s").expect("a name");
+            let floor = floor::tests::floor(floor_of);
+            let slow = noise.map(|noise| noise * middle);
+            let row = Row::paired(&figure, &slow, &base, judged(Some(&floor))).expect("pairs");
+            assert_eq!(row.verdict, Inconclusive, "{row:?}");
+            row.pairs_further
+        };
+        assert!(further(90.0, 0.03).is_some());
+        assert_eq!(further(90.0, 0.30), None);
+        assert!(further(100.0, 0.30).is_some(), "they may turn out to be the same");
     }
 
     #[test]

@@ -142,8 +142,11 @@ fn floor_of(results: &AbResults, time: Duration) -> Result<Floor, Stop> {
         )));
     };
     let latency = |name| results.noise_floor_of(name).map(bounded);
+    let now = OffsetDateTime::now_utc();
     Ok(Floor {
-        measured: OffsetDateTime::now_utc()
+        measured: now
+            .replace_nanosecond(0)
+            .unwrap_or(now)
             .format(&Rfc3339)
             .map_err(|error| Stop::failed(anyhow!("the clock of this machine: {error}")))?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
