@@ -34,7 +34,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
     let text = saved(&args.runs)?.find(&args.run)?;
     let told = Told::read(&text).map_err(refused)?;
     told.check_forms(&output)?;
-    told.publish(&output)?;
+    report::publish_as(&output, |format, _| told.render(format))?;
     Ok(Exit::Done)
 }
 
@@ -84,14 +84,13 @@ impl Told {
         }
     }
 
-    fn publish(&self, output: &Output) -> anyhow::Result<()> {
+    /// Its failure, if there was one, is part of the report.
+    fn render(&self, format: Format) -> String {
         match self {
-            Self::Run(results) => report::publish_kept(results, output),
-            Self::Ladder(results) => {
-                report::publish_as(output, |format, _| results.render(format, Reason::InReport))
-            }
-            Self::Pairs(results) => report::publish_as(output, |format, _| results.render(format)),
-            Self::Comparisons(all) => report::publish_as(output, |format, _| all.render(format)),
+            Self::Run(results) => report::render(results, format, Reason::InReport),
+            Self::Ladder(results) => results.render(format, Reason::InReport),
+            Self::Pairs(results) => results.render(format),
+            Self::Comparisons(all) => all.render(format),
         }
     }
 }
@@ -129,3 +128,7 @@ fn saved(args: &RunsArgs) -> Result<Saved, Stop> {
         Stop::usage("neither XDG_STATE_HOME nor HOME is set; say where runs are with --runs-dir")
     })
 }
+
+#[cfg(test)]
+#[path = "again_tests.rs"]
+mod tests;

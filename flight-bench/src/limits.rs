@@ -123,6 +123,13 @@ pub(crate) const FLOOR_TIME: std::ops::RangeInclusive<Duration> =
 /// Bytes of a saved run, or of a report that holds one.
 pub(crate) const RUN_FILE_BYTES_MAX: u64 = 256 << 20;
 
+/// Rows of a saved run: `quick` has six, a mix at most one more than there are kinds.
+pub(crate) const VARIANTS_READ_MAX: usize = 64;
+/// Histograms of a saved run. Each takes 216 KiB, however short its text is.
+pub(crate) const HISTOGRAMS_READ_MAX: usize = 8_192;
+/// Bytes of a histogram that is inflated: its 27 648 counts at their longest, and its head.
+pub(crate) const HISTOGRAM_BYTES_MAX: u64 = 27_648 * 9 + 40;
+
 /// The longest latency a histogram tells apart; longer ones count as this one.
 pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);
 /// Decimal digits that a histogram keeps.

@@ -3,6 +3,7 @@
 //! Forms are functions of [`Results`] alone, so that each can be tested without a server.
 
 mod arrow;
+mod bounds;
 mod cost;
 mod csv;
 mod ending;
@@ -10,6 +11,7 @@ pub(crate) mod facts;
 pub(crate) mod figures;
 #[cfg(test)]
 mod golden_tests;
+mod histogram;
 pub(crate) mod html;
 mod json;
 mod ladder;
@@ -47,6 +49,8 @@ pub(crate) use ending::{Reason, warnings};
 pub(crate) use flight_probe::host::Host;
 pub(crate) use json::tool;
 pub(crate) use ladder::LadderResults;
+#[cfg(test)]
+pub(crate) use ladder::tests as ladder_tests;
 pub(crate) use lines::wrapped;
 pub(crate) use read::{checked, read, time_of};
 pub(crate) use read_ladder::read_ladder;
@@ -56,11 +60,11 @@ pub(crate) use results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
 pub(crate) use sweep::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
+pub(crate) use threshold::of_thresholds;
 pub(crate) use warning::Warning;
 pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;
 
-pub(crate) use threshold::of_thresholds;
 /// Refuses files that could not be written in the end, before anything is measured.
 ///
 /// # Errors
@@ -96,15 +100,6 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
 /// Stdout is gone or a file cannot be written; the other outputs are made all the same.
 pub(crate) fn publish(results: &Results, output: &Output) -> anyhow::Result<()> {
     publish_as(output, |format, reason| render(results, format, reason))
-}
-
-/// The same for a run that was kept: its failure is part of the report.
-///
-/// # Errors
-///
-/// As for [`publish`].
-pub(crate) fn publish_kept(results: &Results, output: &Output) -> anyhow::Result<()> {
-    publish_as(output, |format, _| render(results, format, Reason::InReport))
 }
 
 /// Prints to stdout.
@@ -153,7 +148,8 @@ pub(crate) fn html_page(results: &Results) -> String {
     html::render(results)
 }
 
-fn render(results: &Results, format: Format, reason: Reason) -> String {
+/// A run in one of its forms.
+pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
         Format::Json => json::render(results),
         Format::Ndjson => ndjson::render(results),
@@ -164,6 +160,10 @@ fn render(results: &Results, format: Format, reason: Reason) -> String {
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text => text::render(results, reason),
     }
+}
+
+/// Writes a file under a temporary name beside its place and renames it: whole or not at all.
+pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     write_as(RIGHTS, path, text)
 }
 
@@ -173,10 +173,6 @@ pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 fn write_as(rights: u32, path: &Path, text: &str) -> anyhow::Result<()> {
-}
-
-/// Writes a file under a temporary name beside its place and renames it: whole or not at all.
-pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     let write = || {
         let mut file = temporary_in(folder_of(path), rights)?;
         file.write_all(text.as_bytes())?;
