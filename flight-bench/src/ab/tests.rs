@@ -195,6 +195,15 @@ fn the_page_draws_every_pair_and_the_change() {
 }
 
 #[test]
+fn the_page_draws_the_means_that_are_judged() {
+    // Each side is 2 GB/s by its geometric mean, and 2.5 by the other.
+    let (base, value) = ([1e9, 4e9, 1e9, 4e9, 1e9, 4e9], [4e9, 1e9, 4e9, 1e9, 4e9, 1e9]);
+    let page = results(&base, &value, false).render(Format::Html).replace('\u{202f}', " ");
+    assert!(page.contains("Mean get.bytes_per_s 2.00 GB/s to 2.00 GB/s"), "{page}");
+    assert!(page.contains("<td class=\"number\">2000 MB/s</td>"), "{page}");
+}
+
+#[test]
 fn the_table_in_markdown_has_its_notes_below() {
     let text = results(&BASE, &BASE.map(|rate| rate * 0.9), false).render(Format::Md);
     for want in [
