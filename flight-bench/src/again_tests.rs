@@ -98,6 +98,17 @@ fn told(document: &Value, turn: usize, changed: &str) -> usize {
     told.unwrap_or_else(|_| panic!("{changed} is not told"))
 }
 
+/// The document of a run with one histogram of all: each that is read takes its time.
+fn document_of(run: &Results) -> String {
+    let mut document: Value = serde_json::from_str(&report::document(run)).expect("JSON");
+    let repeats = document["repeats"].as_array_mut().expect("repeats");
+    let latencies = repeats.iter_mut().filter_map(|repeat| repeat["latency"].as_object_mut());
+    for latency in latencies.flat_map(|latencies| latencies.values_mut()).skip(1) {
+        latency["hdr_v2"] = Value::Null;
+    }
+    document.to_string()
+}
+
 /// Puts so many other values into each place, one at a time.
 fn check(text: &str, each: usize) {
     let document: Value = serde_json::from_str(text).expect("JSON");
@@ -128,14 +139,14 @@ fn a_run_with_anything_in_it_is_told_or_refused() {
     let sample = |t_ns| crate::load::CpuSample { t_ns, client_cpu_ns: 2, server_cpu_ns: Some(3) };
     run.variants[0].measured[0].repeat.timeline = [1, 2, 3, 4].map(sample).to_vec();
     run.warnings = vec![report::Warning::of_run("noisy", "seen", "why", "an option")];
-    check(&report::document(&run), 4);
+    check(&document_of(&run), 2);
 }
 
 #[test]
 fn a_mix_and_a_quick_run_with_anything_in_them_are_told_or_refused() {
     for mut run in [mix(), six_rows()] {
         run.variants.iter_mut().for_each(|variant| variant.measured.truncate(1));
-        check(&report::document(&run), 2);
+        check(&document_of(&run), 1);
     }
 }
 

@@ -87,8 +87,9 @@ impl AbConfig {
                 design.pairs
             )));
         }
-        // Equal sides are what a floor is made of.
-        let saved = Saved::new(output.runs.runs_dir.as_deref()).filter(|_| !design.aa);
+        // Equal sides are what a floor is made of; of any other program it says nothing.
+        let judges = !design.aa && args.sides.a_run.is_none();
+        let saved = Saved::new(output.runs.runs_dir.as_deref()).filter(|_| judges);
         let output = comparison_output(output.format, output.out, output.quiet)?;
         Ok(Self {
             sides: side::both(args.sides, &args.command, design.aa)?,
