@@ -25,13 +25,14 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
         quiet: true,
         dry_run: false,
         keep: None,
+        runs: None,
     };
     report::check_files(&output)?;
     let refused = |error: anyhow::Error| Stop::usage(format!("run {}: {error:#}", args.run));
     let text = saved(&args.runs)?.find(&args.run)?;
     let told = Told::read(&text).map_err(refused)?;
     told.check_forms(&output)?;
-    told.publish(&output)?;
+    report::publish_as(&output, |format, _| told.render(format))?;
     Ok(Exit::Done)
 }
 
@@ -79,17 +80,14 @@ impl Told {
         }
     }
 
-    fn publish(&self, output: &Output) -> anyhow::Result<()> {
+    /// Its failure, if there was one, is part of the report.
+    fn render(&self, format: Format) -> String {
         match self {
-            Self::Run(results) => report::publish_kept(results, output),
-            Self::Sweep(results) => {
-                report::publish_as(output, |format, _| results.render(format, Reason::InReport))
-            }
-            Self::Ladder(results) => {
-                report::publish_as(output, |format, _| results.render(format, Reason::InReport))
-            }
-            Self::Pairs(results) => report::publish_as(output, |format, _| results.render(format)),
-            Self::Comparisons(all) => report::publish_as(output, |format, _| all.render(format)),
+            Self::Run(results) => report::render(results, format, Reason::InReport),
+            Self::Sweep(results) => results.render(format, Reason::InReport),
+            Self::Ladder(results) => results.render(format, Reason::InReport),
+            Self::Pairs(results) => results.render(format),
+            Self::Comparisons(all) => all.render(format),
         }
     }
 }
@@ -127,3 +125,7 @@ fn saved(args: &RunsArgs) -> Result<Saved, Stop> {
         Stop::usage("neither XDG_STATE_HOME nor HOME is set; say where runs are with --runs-dir")
     })
 }
+
+#[cfg(test)]
+#[path = "again_tests.rs"]
+mod tests;

@@ -1,5 +1,7 @@
 //! `doctor`: what about this machine, or this program, makes measurements worse than they could be.
 
+mod aa;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,17 +16,26 @@ use crate::load::{self, ClockInUse};
 use crate::record::{Metric, Recorder, Transfer, Window};
 use crate::report;
 
-/// Looks at this machine for some seconds, and says what it found.
+/// Looks at this machine for some seconds, and says what it found; with `--aa` for longer.
 ///
 /// # Errors
 ///
-/// Stdout is gone.
+/// Stdout is gone, or the noise floor was to be measured and could not be.
 pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Stop> {
+    // Refused before anything is looked at.
+    let asked = args.aa.then(|| aa::Asked::of(args)).transpose()?;
     let debug_build = cfg!(debug_assertions);
     let mut found = findings(&Options { debug_build, ..Options::default() });
     found.push(recording());
-    let text = if args.format.is_json() { as_json(&found) } else { as_text(&found) };
-    report::print(&text)?;
+    if asked.is_some() && !args.format.is_json() {
+        report::print(&(as_text(&found) + "\n"))?;
+    }
+    let floor = asked.map(|asked| asked.measure()).transpose()?;
+    report::print(&match (args.format.is_json(), &floor) {
+        (true, _) => as_json(&found, floor.as_ref()),
+        (false, Some(floor)) => floor.as_text(),
+        (false, None) => as_text(&found),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -110,8 +121,11 @@ fn as_text(found: &[Finding]) -> String {
 
 const INDENT: &str = "                           ";
 
-fn as_json(found: &[Finding]) -> String {
-    format!("{:#}\n", json!({ "schema": "flight-bench.doctor/1", "findings": found }))
+fn as_json(found: &[Finding], floor: Option<&aa::Found>) -> String {
+    let floor = floor.map(aa::Found::as_json);
+    let document =
+        json!({ "schema": "flight-bench.doctor/1", "findings": found, "aa_floor": floor });
+    format!("{document:#}\n")
 }
 
 #[cfg(test)]
@@ -168,8 +182,10 @@ mod tests {
 
     #[test]
     fn the_document_holds_all_findings() {
-        let document: serde_json::Value = serde_json::from_str(&as_json(&found())).expect("JSON");
+        let document: serde_json::Value =
+            serde_json::from_str(&as_json(&found(), None)).expect("JSON");
         assert_eq!(document["findings"][1]["level"], "warn");
         assert_eq!(document["findings"].as_array().map(Vec::len), Some(3));
+        assert!(document["aa_floor"].is_null());
     }
 }

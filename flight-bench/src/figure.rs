@@ -7,6 +7,7 @@ use std::fmt;
 
 use flight_stats::{Band, Direction};
 
+use crate::floor::Floor;
 use crate::record::{Metric, PERCENTILES, events_for};
 use crate::report::{Results, Variant, Workload, figures as shown};
 use crate::workload as mix;
@@ -180,6 +181,17 @@ impl Figure {
         };
         let band = least.max(equivalence.bounds().1 - 1.0);
         Band::new(band.min(Band::RATIO_MAX)).unwrap_or(equivalence)
+    }
+
+    /// What equal sides differ by, as far as a floor says so. It is of DoGet, and stands for whatever
+    /// else this program measures; of other programs it says nothing.
+    pub(crate) fn floor(&self, floor: &Floor) -> Option<f64> {
+        match self.kind {
+            Kind::Rate { .. } => Some(floor.throughput),
+            Kind::Percentile { percentile, .. } if PERCENTILES[percentile].1 > 0.9 => floor.p99,
+            Kind::Percentile { .. } => floor.p50,
+            Kind::Errors | Kind::WallTime => None,
+        }
     }
 
     /// Its value in each complete repeat of `results`, in their order. `None` where there is no such

@@ -20,7 +20,11 @@ pub(crate) fn base_of(config: &Config) -> Result<Option<(String, Results)>, Stop
         .baseline
         .as_ref()
         .map(|baseline| compare::base_for(baseline, &run::run_record(config), &checks.judging));
-    base.transpose()
+    let base = base.transpose()?;
+    if let Some((name, base)) = &base {
+        compare::check_family(&checks.thresholds, config.load.repeats, (name, base))?;
+    }
+    Ok(base)
 }
 
 /// Judges a run by its thresholds and against its base; what fails is the end of a run that was

@@ -116,11 +116,28 @@ pub(crate) const ERROR_SENTENCE_CHARS_MAX: usize = 400;
 pub(crate) const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Runs that are kept; the oldest make room.
 pub(crate) const RUNS_KEPT: usize = 500;
+/// Bytes of the file that keeps the noise floor of a machine.
+pub(crate) const FLOOR_FILE_BYTES_MAX: u64 = 64 << 10;
+/// Days for which a noise floor holds.
+pub(crate) const FLOOR_DAYS_MAX: i64 = 30;
+/// Pairs without which there is no noise floor: fewer show nothing at 95 %.
+pub(crate) const FLOOR_PAIRS_MIN: usize = 6;
+/// Pairs that it is made of where there is time for them.
+pub(crate) const FLOOR_PAIRS: usize = 10;
+/// For how long `doctor --aa` may measure.
+pub(crate) const FLOOR_TIME: std::ops::RangeInclusive<Duration> =
+    Duration::from_secs(10)..=Duration::from_secs(3600);
 /// Bytes of a saved run, or of a report that holds one.
 pub(crate) const RUN_FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// Bytes of a word of a sweep's document: Linux takes no longer ones at a command line.
 pub(crate) const SWEEP_WORD_BYTES_MAX: usize = 128 << 10;
+/// Rows of a saved run: `quick` has six, a mix at most one more than there are kinds.
+pub(crate) const VARIANTS_READ_MAX: usize = 64;
+/// Histograms of a saved run. Each takes 216 KiB, however short its text is.
+pub(crate) const HISTOGRAMS_READ_MAX: usize = 8_192;
+/// Bytes of a histogram that is inflated: its 27 648 counts at their longest, and its head.
+pub(crate) const HISTOGRAM_BYTES_MAX: u64 = 27_648 * 9 + 40;
 
 /// The longest latency a histogram tells apart; longer ones count as this one.
 pub(crate) const LATENCY_MAX: Duration = Duration::from_secs(60);

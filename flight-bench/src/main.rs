@@ -13,6 +13,7 @@ mod config;
 mod doctor;
 mod exit;
 mod figure;
+mod floor;
 mod gate;
 mod ladder;
 mod limits;
@@ -36,9 +37,10 @@ use std::process::ExitCode;
 use cli::Command;
 use config::{Config, LadderConfig, Output};
 use exit::{Exit, Stop};
+use floor::Known;
 use load::Interrupt;
 use progress::say;
-use report::{Outcome, Results};
+use report::{Outcome, Results, Warning};
 use saved::id_of;
 use tokio::sync::watch;
 
@@ -86,6 +88,11 @@ fn start() -> Result<Exit, Stop> {
     let mut results = on_this_thread(async |interrupt| run::run(&config, interrupt).await)?;
     let found = report::findings(&results, load::clock_in_use().call_ns);
     results.warnings.extend(found);
+    let known = Known::here(config.output.runs.as_ref());
+    results.floor = known.floor().cloned();
+    // Without a base nothing here is judged by it.
+    let judged = base.is_some();
+    results.warnings.extend(known.trouble.filter(|_| judged).map(Warning::from));
     let comparison = gate::judge(&config.checks, &mut results, base.as_ref());
     let not_kept = keep(&config.output, &results.id, || report::document(&results));
     if config.output.progress == cli::Progress::Json {

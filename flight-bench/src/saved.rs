@@ -2,7 +2,8 @@
 //! and sides that were measured in turn.
 //!
 //! A folder of JSON documents, `runs/ID.json`, and of those that were given a name,
-//! `baselines/NAME.json`. A document is written whole or not at all.
+//! `baselines/NAME.json`. A document is written whole or not at all. Beside them lies the noise floor
+//! of the machine, which is `floor`'s.
 
 use std::fs;
 use std::io::Read;
@@ -148,11 +149,30 @@ impl Saved {
         self.0.join("baselines")
     }
 
+    /// The file with the noise floor of this machine.
+    pub(crate) fn floor(&self) -> PathBuf {
+        self.0.join("floor.json")
+    }
+
     fn write(&self, path: &Path, text: &str) -> anyhow::Result<()> {
+        self.write_as(path, text, report::write_whole)
+    }
+
+    /// The same for its owner's eyes alone.
+    pub(crate) fn write_private(&self, path: &Path, text: &str) -> anyhow::Result<()> {
+        self.write_as(path, text, report::write_private)
+    }
+
+    fn write_as(
+        &self,
+        path: &Path,
+        text: &str,
+        write: fn(&Path, &str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let folder = path.parent().unwrap_or(&self.0);
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        report::write_whole(path, text).with_context(|| format!("cannot write {}", path.display()))
+        write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

@@ -119,6 +119,7 @@ fn pairs() -> String {
         a: "main@1a2b3c".to_owned(),
         b: "pr@9f8e7d".to_owned(),
         values: (0..10).map(pair).collect(),
+        mean: None,
         better: Better::Higher,
     };
     slopes(&caption("pairs", "A against B, pair by pair"), &pairs, RATE)

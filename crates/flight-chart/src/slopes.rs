@@ -25,6 +25,8 @@ pub struct Pairs {
     pub b: String,
     /// `(a, b)` of each pair; one that lacks a finite side is left out.
     pub values: Vec<(f64, f64)>,
+    /// What the bold line joins, where its caller has means of another kind than the arithmetic ones.
+    pub mean: Option<(f64, f64)>,
     pub better: Better,
 }
 
@@ -45,7 +47,7 @@ pub fn slopes(caption: &Caption<'_>, pairs: &Pairs, y: Axis<'_>) -> String {
         let tip = format!("pair {}: {} to {}", index + 1, y.unit.show(*a), y.unit.show(*b));
         svg.path(&class, &[(left, up.at(*a)), (right, up.at(*b))], &tip);
     }
-    let mean = mean(&all);
+    let mean = pairs.mean.and_then(drawn).unwrap_or_else(|| mean(&all));
     let ends = [(left, mean.0, Anchor::End, -10.0), (right, mean.1, Anchor::Start, 10.0)];
     svg.path("mean", &ends.map(|(x, value, ..)| (x, up.at(value))), "mean of all pairs");
     for ((x, value, anchor, aside), name) in ends.into_iter().zip([&pairs.a, &pairs.b]) {
@@ -107,7 +109,12 @@ mod tests {
     use crate::testing::{check, count, desc, hostile_caption};
 
     fn drawn_pairs(values: &[(f64, f64)], better: Better) -> String {
-        let pairs = Pairs { a: "<main>".into(), b: "pr".into(), values: values.to_vec(), better };
+        drawn_with(None, values, better)
+    }
+
+    fn drawn_with(mean: Option<(f64, f64)>, values: &[(f64, f64)], better: Better) -> String {
+        let values = values.to_vec();
+        let pairs = Pairs { a: "<main>".into(), b: "pr".into(), values, mean, better };
         let axis = Axis { label: "throughput", unit: Unit::BytesPerSecond };
         let html = slopes(&hostile_caption(), &pairs, axis);
         check(&html);
@@ -131,6 +138,17 @@ mod tests {
         let words = "pr is better than &lt;main&gt; in 1 of 2 pairs. Mean throughput 2.00 GB/s to \
                      2.25 GB/s (+12.5 %).";
         assert_eq!(desc(&html), words);
+    }
+
+    #[test]
+    fn a_mean_of_another_kind_is_drawn_and_told_as_it_was_given() {
+        let values = [(1e9, 4e9), (4e9, 1e9)];
+        let words = desc(&drawn_with(Some((2e9, 2e9)), &values, Better::Higher));
+        assert!(words.ends_with("Mean throughput 2.00 GB/s to 2.00 GB/s (0 %)."), "{words}");
+        // One that cannot be drawn, as a file may have it, or far beyond the pairs.
+        for mean in [(f64::NAN, 1.0), (1e300, 1e300), (-1.0, 1e12)] {
+            drawn_with(Some(mean), &values, Better::Higher);
+        }
     }
 
     #[test]

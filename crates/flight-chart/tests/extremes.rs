@@ -71,7 +71,8 @@ fn rows_take_any_number() {
 fn pairs_take_any_number() {
     check(|a, b| {
         let values = vec![(a, b), (b, a)];
-        let pairs = Pairs { a: "A".into(), b: "B".into(), values, better: Better::Lower };
+        let pairs =
+            Pairs { a: "A".into(), b: "B".into(), values, mean: None, better: Better::Lower };
         slopes(&CAPTION, &pairs, RATE)
     });
 }

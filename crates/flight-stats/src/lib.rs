@@ -46,12 +46,12 @@ pub use holm::holm;
 pub use knee::{Knee, Setting, knee};
 pub use outliers::outliers;
 pub use paired::Pairs;
-pub use power::{detectable_effect, pairs_further, pairs_needed};
+pub use power::{detectable_beyond, detectable_effect, pairs_further, pairs_needed};
 pub use rank_sum::Method;
 pub use saturation::{Saturation, saturation};
 pub use steadiness::{Steadiness, steadiness};
 pub use summary::{
     Estimate, coefficient_of_variation, deviation, geometric_mean, mean, median, paired_ratio,
 };
-pub use unpaired::{Unpaired, compare_unpaired};
+pub use unpaired::{Unpaired, compare_unpaired, p_above, p_below, p_one_sided_min};
 pub use verdict::{Band, Direction, Judgement, Rule, Verdict, judge};

@@ -19,6 +19,21 @@ pub fn detectable_effect(pairs: usize, spread: f64, confidence: Confidence) -> O
     known.then(|| detectable_log(pairs, spread, confidence).exp_m1())
 }
 
+/// The smallest difference, as a share, that [`judge`](crate::judge) calls one in 80 % of series of
+/// so many pairs: beyond `band`, both by the interval and by permutation. `None` where there are too
+/// few pairs for permutation to say anything, or the spread is not known.
+#[must_use]
+pub fn detectable_beyond(
+    pairs: usize,
+    spread: f64,
+    band: Band,
+    confidence: Confidence,
+) -> Option<f64> {
+    // A pair fewer than there are: permutation is coarse, as for `pairs_needed`.
+    let known = pairs >= pairs_min(confidence) && spread.is_finite() && spread >= 0.0;
+    known.then(|| (band.log() + detectable_log(pairs - 1, spread, confidence)).exp_m1())
+}
+
 /// Pairs with which [`crate::judge`] finds a ratio of 1 + `effect` (or its inverse) to lie beyond
 /// `band` in 80 % of series. `None` when the effect does not exceed the band, or takes more than
 /// `limits::PAIRS_PROMISED_MAX` pairs; also where an argument is not finite.
@@ -106,6 +121,21 @@ mod tests {
         for (pairs, spread) in [(1, 0.02), (0, 0.02), (5, -0.02), (5, f64::NAN)] {
             assert_eq!(detectable_effect(pairs, spread, Confidence::P95), None);
         }
+    }
+
+    #[test]
+    fn what_is_found_beyond_a_band_lies_as_far_beyond_it() {
+        let found = |pairs, band| {
+            detectable_beyond(pairs, 0.0283, Band::new(band).unwrap(), Confidence::P95)
+        };
+        // 7 pairs count as 6: (2.571 + 0.920) / √6 = 1.425 spreads.
+        let got = found(7, 0.0).unwrap().ln_1p();
+        assert!((got - 1.425 * 0.0283).abs() < 0.000_1, "{got}");
+        let beyond = found(7, 0.03).unwrap();
+        assert!((beyond.ln_1p() - got - 1.03_f64.ln()).abs() < 1e-12, "{beyond}");
+        assert!(found(6, 0.03).is_some());
+        assert_eq!(found(5, 0.03), None, "five pairs settle nothing");
+        assert_eq!(detectable_beyond(9, f64::NAN, Band::NONE, Confidence::P95), None);
     }
 
     #[test]

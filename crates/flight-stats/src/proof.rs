@@ -192,7 +192,7 @@ fn share(trials: usize, mut counts: impl FnMut() -> bool) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detectable_effect;
+    use crate::{detectable_beyond, detectable_effect};
 
     #[test]
     fn every_experiment_bears_out_what_is_promised() {
@@ -213,6 +213,17 @@ mod tests {
             let (enough, fewer) = (found(pairs, effect), found(pairs - 2, effect));
             assert!((0.8..0.88).contains(&enough), "{pairs} pairs found {enough}");
             assert!(fewer < 0.8, "two pairs fewer than {pairs} found {fewer}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_to_be_detectable_beyond_a_band_is_found() {
+        let spread = RUN_CV * std::f64::consts::SQRT_2;
+        let band = Band::new(0.03).unwrap();
+        for pairs in [7, 8, 10, 12] {
+            let effect = detectable_beyond(pairs, spread, band, Confidence::P95).unwrap();
+            let found = share_judged(6, pairs, effect, band, |v| v == Verdict::Regressed);
+            assert!((0.78..0.9).contains(&found), "{pairs} pairs found {found}");
         }
     }
 

@@ -37,6 +37,23 @@ pub(crate) fn two_sided_p(left: &[f64], right: &[f64]) -> (f64, Method) {
     }
 }
 
+/// The one-sided p that the left side lies no lower than the right one: how often a random assignment
+/// of ranks to sides gives it a sum as low as this or lower.
+pub(crate) fn lower_p(left: &[f64], right: &[f64]) -> f64 {
+    let ranks = Ranks::new(left, right);
+    if ranks.doubled.len() <= RANKS_EXACT_MAX {
+        ranks.exact_lower_p()
+    } else {
+        ranks.normal_lower_p()
+    }
+}
+
+/// The smallest such p: one of all assignments, when the sides do not overlap.
+pub(crate) fn lower_p_min(left: usize, right: usize) -> f64 {
+    // 1 / C(left + right, left), factor by factor: neither can overflow.
+    (1..=left).map(|rank| rank as f64 / (right + rank) as f64).product()
+}
+
 /// Of the `left × right` differences in order, the rank (from 1) that bounds an interval of `alpha`
 /// from below, and the coverage it reaches. `None` where even the extremes do not suffice.
 ///
@@ -97,8 +114,27 @@ impl Ranks {
         extreme / counts.iter().sum::<f64>()
     }
 
-    /// Hollander, Wolfe and Chicken, 3rd ed., §4.1, equations for large samples and for ties.
+    fn exact_lower_p(&self) -> f64 {
+        let counts = subset_sums(&self.doubled, self.left);
+        counts[..=self.left_sum].iter().sum::<f64>() / counts.iter().sum::<f64>()
+    }
+
+    fn normal_lower_p(&self) -> f64 {
+        let Some(deviation) = self.deviation() else { return 1.0 };
+        let below = (self.expected() as f64 - self.left_sum as f64) / 2.0;
+        erfc((below - 0.5) / deviation / std::f64::consts::SQRT_2) / 2.0
+    }
+
     fn normal_p(&self) -> f64 {
+        let Some(deviation) = self.deviation() else { return 1.0 };
+        let distance = self.left_sum.abs_diff(self.expected()) as f64 / 2.0;
+        let z = (distance - 0.5).max(0.0) / deviation;
+        erfc(z / std::f64::consts::SQRT_2)
+    }
+
+    /// The deviation of the left sum; none where every value is the same. Hollander, Wolfe and
+    /// Chicken, 3rd ed., §4.1, equations for large samples and for ties.
+    fn deviation(&self) -> Option<f64> {
         let all = self.doubled.len() as f64;
         let products = (self.left * (self.doubled.len() - self.left)) as f64;
         let ties: f64 = self
@@ -107,12 +143,7 @@ impl Ranks {
             .map(|equal| (equal.len() as f64).powi(3) - equal.len() as f64)
             .sum();
         let variance = products / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
-        if variance <= 0.0 {
-            return 1.0; // every value is the same
-        }
-        let distance = self.left_sum.abs_diff(self.expected()) as f64 / 2.0;
-        let z = (distance - 0.5).max(0.0) / variance.sqrt();
-        erfc(z / std::f64::consts::SQRT_2)
+        (variance > 0.0).then(|| variance.sqrt())
     }
 }
 
@@ -157,6 +188,32 @@ mod tests {
         check(&run(1, 4), &run(5, 4), 2.0 / 70.0, Method::Exact);
         check(&run(1, 5), &run(6, 5), 2.0 / 252.0, Method::Exact);
         check(&run(1, 4), &run(5, 6), 2.0 / 210.0, Method::Exact);
+    }
+
+    #[test]
+    fn one_side_that_is_lower_has_half_the_p_and_one_that_is_higher_almost_all() {
+        assert!((lower_p(&run(1, 5), &run(6, 5)) - 1.0 / 252.0).abs() < 1e-12);
+        assert!((lower_p(&run(6, 5), &run(1, 5)) - 1.0).abs() < 1e-12);
+        // Doubled midranks 4 4 4 9 9 14 14 14: three 4s and one of the two 9s, in 2 of 70.
+        let tied = lower_p(&[1.0, 1.0, 1.0, 2.0], &[2.0, 3.0, 3.0, 3.0]);
+        assert!((tied - 2.0 / 70.0).abs() < 1e-12, "{tied}");
+        assert!((lower_p(&[1.0; 60], &[1.0; 60]) - 1.0).abs() < 1e-12);
+        for (left, right) in [(4, 4), (5, 5), (4, 9), (9, 4)] {
+            let apart = lower_p(&run(1, left), &run(100, right));
+            let least = lower_p_min(left as usize, right as usize);
+            assert!((apart - least).abs() < 1e-12, "{left} and {right}: {apart}, not {least}");
+        }
+    }
+
+    #[test]
+    fn the_normal_approximation_of_one_side_meets_its_exact_p() {
+        for shift in [-14, 0, 2, 9, 14, 20] {
+            let left: Vec<f64> = (0..50).map(|i| f64::from(i * 2)).collect();
+            let right: Vec<f64> = (0..50).map(|i| f64::from(i * 2 + 2 * shift + 1)).collect();
+            let ranks = Ranks::new(&left, &right);
+            let (exact, normal) = (ranks.exact_lower_p(), ranks.normal_lower_p());
+            assert!((exact - normal).abs() < 0.002, "exact {exact}, normal {normal}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Nothing here controls drift between the two: the caller says so, and widens its band.
 
 use crate::limits::{RANKS_MIN, REPEATS_MAX};
-use crate::rank_sum::{Method, interval_rank, two_sided_p};
+use crate::rank_sum::{Method, interval_rank, lower_p, lower_p_min, two_sided_p};
 use crate::summary::{logarithms, median_of_sorted};
 use crate::{Confidence, Estimate, StatsError};
 
@@ -34,10 +34,7 @@ pub fn compare_unpaired(
     base: &[f64],
     confidence: Confidence,
 ) -> Result<Unpaired, StatsError> {
-    let count = values.len().max(base.len());
-    if count > REPEATS_MAX {
-        return Err(StatsError::TooMany { count, max: REPEATS_MAX });
-    }
+    check_count(values, base)?;
     let too_few = || StatsError::TooFew {
         values: values.len(),
         base: base.len(),
@@ -55,6 +52,44 @@ pub fn compare_unpaired(
     let interval = (shifts[rank - 1].exp(), shifts[shifts.len() - rank].exp());
     let ratio = Estimate { value: shift.exp(), interval: Some(interval) };
     Ok(Unpaired { ratio, coverage, p, method })
+}
+
+/// The one-sided p of the Mann-Whitney test that `values` are not below `ratio` times `base`: small
+/// where they are.
+///
+/// # Errors
+/// `TooMany` above `limits::REPEATS_MAX` a side; `NotPositive` for a run that has no logarithm.
+pub fn p_below(values: &[f64], base: &[f64], ratio: f64) -> Result<f64, StatsError> {
+    Ok(lower_p(values, &scaled(values, base, ratio)?))
+}
+
+/// The same of not being above.
+///
+/// # Errors
+/// As for [`p_below`].
+pub fn p_above(values: &[f64], base: &[f64], ratio: f64) -> Result<f64, StatsError> {
+    Ok(lower_p(&scaled(values, base, ratio)?, values))
+}
+
+/// The smallest p that [`p_below`] and [`p_above`] can give with so many repeats a side.
+#[must_use]
+pub fn p_one_sided_min(values: usize, base: usize) -> f64 {
+    lower_p_min(values, base)
+}
+
+fn scaled(values: &[f64], base: &[f64], ratio: f64) -> Result<Vec<f64>, StatsError> {
+    check_count(values, base)?;
+    logarithms(values)?;
+    logarithms(base)?;
+    Ok(base.iter().map(|value| value * ratio).collect())
+}
+
+fn check_count(values: &[f64], base: &[f64]) -> Result<(), StatsError> {
+    let count = values.len().max(base.len());
+    if count > REPEATS_MAX {
+        return Err(StatsError::TooMany { count, max: REPEATS_MAX });
+    }
+    Ok(())
 }
 
 /// Every value less every base value, in order.
@@ -117,6 +152,25 @@ mod tests {
         let got = check(&side, &side, 0.0, (-3.0, 3.0));
         assert!((got.coverage - (1.0 - 8.0 / 252.0)).abs() < 1e-12);
         assert_eq!(got.method, Method::ExactMidranks);
+    }
+
+    #[test]
+    fn a_limit_is_tested_by_scaling_the_base_to_it() {
+        let base = [100.0, 101.0, 102.0, 103.0, 104.0];
+        let slow = base.map(|value| value * 0.9);
+        let close = |got: Result<f64, StatsError>, want: f64| {
+            let got = got.unwrap();
+            assert!((got - want).abs() < 1e-12, "{got}, not {want}");
+        };
+        close(p_below(&slow, &base, 1.0), 1.0 / 252.0);
+        close(p_above(&slow, &base, 1.0), 1.0);
+        // Nothing lies between 0.9 times the base and itself but the bits of a product.
+        assert!(p_below(&slow, &base, 0.9).unwrap() > 0.4);
+        close(p_above(&slow, &base, 0.8), 1.0 / 252.0);
+        close(p_above(&slow, &base, -0.5), 1.0 / 252.0);
+        close(p_below(&slow, &base, 0.0), 1.0);
+        assert!((p_one_sided_min(5, 5) - 1.0 / 252.0).abs() < 1e-15);
+        assert!(p_below(&[1.0; 5], &[0.0; 5], 1.0).is_err());
     }
 
     #[test]

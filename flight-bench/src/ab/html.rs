@@ -51,14 +51,16 @@ fn warnings(results: &AbResults) -> String {
 /// A figure of which there is a verdict, a line a pair.
 fn slopes(results: &AbResults, series: &Series) -> String {
     let name = series.figure.to_string();
-    if !results.rows.iter().any(|row| row.figure == name) {
+    let Some(row) = results.rows.iter().find(|row| row.figure == name) else {
         return String::new();
-    }
+    };
     let [base, value] = &series.sides;
     let pairs = Pairs {
         a: format!("A: {}", results.labels[0]),
         b: format!("B: {}", results.labels[1]),
         values: base.iter().copied().zip(value.iter().copied()).collect(),
+        // Those of the table, whose ratio is the one that is judged.
+        mean: Some((row.base, row.value)),
         better: match series.figure.direction() {
             Direction::HigherIsBetter => Better::Higher,
             Direction::LowerIsBetter => Better::Lower,
@@ -67,7 +69,7 @@ fn slopes(results: &AbResults, series: &Series) -> String {
     let caption = Caption {
         name: &format!("pairs-{name}"),
         title: &name,
-        note: "A line is a pair; the bold one is their mean.",
+        note: "A line is a pair; the bold one is their geometric mean.",
     };
     flight_chart::slopes(
         &caption,

@@ -9,22 +9,26 @@ mod report;
 mod side;
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
 
-use flight_stats::Band;
+use flight_stats::{Band, Verdict};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::cli::{AbArgs, Format};
-use crate::compare::{Row, corrected, exit_of};
+use crate::cli::{AbArgs, CompareFormat, Format};
+use crate::compare::{Judged, Row, corrected, exit_of};
 use crate::config::{Output, check_build, comparison_output, keep};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
-use crate::limits::PAIRS_MAX;
+use crate::floor::{Floor, Known};
+use crate::limits::{FLOOR_PAIRS, PAIRS_MAX};
 use crate::load::Interrupt;
 use crate::progress::say;
 use crate::report::{Host, Outcome, RunRecord, Warning};
 use crate::run::order_of;
+use crate::saved::Saved;
 pub(crate) use read::read;
 use side::{Measurement, Side};
 
@@ -36,6 +40,10 @@ pub(crate) struct AbConfig {
     /// Both sides are the same.
     equal: bool,
     strict: bool,
+    /// What equal sides differ by on this machine.
+    floor: Known,
+    /// No pair is begun that would not end by then.
+    until: Option<Instant>,
     output: Output,
 }
 
@@ -52,6 +60,8 @@ pub(crate) struct AbResults {
     /// Pairs that were measured whole.
     pairs: usize,
     rows: Vec<Row>,
+    /// What equal sides differ by on this machine, where that is known and was used.
+    floor: Option<Floor>,
     /// Figures that a run had and another had not.
     left_out: Vec<String>,
     warnings: Vec<Warning>,
@@ -79,6 +89,9 @@ impl AbConfig {
         }
         check_build(design.strict, &design.build, cfg!(debug_assertions))?;
         let keep = keep(&output.keep);
+        // Equal sides are what a floor is made of; of any other program it says nothing.
+        let judges = !design.aa && args.sides.a_run.is_none();
+        let saved = Saved::new(output.keep.runs.runs_dir.as_deref()).filter(|_| judges);
         let output = comparison_output(output.format, output.out, output.quiet)?;
         Ok(Self {
             sides: side::both(args.sides, &args.command, design.aa)?,
@@ -86,12 +99,37 @@ impl AbConfig {
             equivalence: design.equivalence,
             equal: design.aa,
             strict: design.strict,
+            floor: Known::here(saved.as_ref()),
+            until: None,
             output: Output { keep, ..output },
         })
     }
 
     pub(crate) fn output(&self) -> &Output {
         &self.output
+    }
+
+    /// A server of its own against itself, by DoGet, in pairs that end in time.
+    ///
+    /// # Errors
+    ///
+    /// Options of the environment that do not go together: exit code 2.
+    pub(crate) fn of_equal_sides(
+        program: Option<PathBuf>,
+        command: &[OsString],
+        until: Instant,
+        quiet: bool,
+    ) -> Result<Self, Stop> {
+        Ok(Self {
+            sides: side::equal(program, command)?,
+            pairs: FLOOR_PAIRS,
+            equivalence: Band::new(0.03).expect("3 % is a band"),
+            equal: true,
+            strict: false,
+            floor: Known::default(),
+            until: Some(until),
+            output: comparison_output(CompareFormat::Text, Vec::new(), quiet)?,
+        })
     }
 }
 
@@ -127,8 +165,9 @@ pub(crate) async fn run(config: &AbConfig, interrupt: &Interrupt) -> AbResults {
         series: Vec::new(),
         pairs: 0,
         rows: Vec::new(),
+        floor: config.floor.floor().cloned(),
         left_out: Vec::new(),
-        warnings: Vec::new(),
+        warnings: config.floor.trouble.clone().map(Warning::from).into_iter().collect(),
         outcome: Outcome { exit: Exit::Failed, error: None, complete: false },
     };
     let ended = pairs(config, &mut results, interrupt).await;
@@ -150,7 +189,12 @@ async fn pairs(
     results: &mut AbResults,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
+    let mut longest = Duration::ZERO;
     for pair in 0..config.pairs {
+        let begun = Instant::now();
+        if config.until.is_some_and(|until| begun + longest > until) {
+            break;
+        }
         let mut measured: [Option<Measurement>; 2] = [None, None];
         for index in order_of(pair, 2) {
             let measurement = config.sides[index].measure(interrupt).await.map_err(|stop| {
@@ -163,6 +207,7 @@ async fn pairs(
             say(&report::progress(pair, config.pairs, &base, &value));
         }
         results.add(&base, &value);
+        longest = longest.max(begun.elapsed());
     }
     Ok(())
 }
@@ -205,10 +250,11 @@ impl AbResults {
         if self.pairs < 2 {
             return Ok(());
         }
+        let judged = Judged { equivalence, floor: self.floor.as_ref() };
         let mut rows = Vec::new();
         for series in &self.series {
             let [base, value] = &series.sides;
-            match Row::paired(&series.figure, value, base, equivalence) {
+            match Row::paired(&series.figure, value, base, judged) {
                 Ok(row) => rows.push(row),
                 Err(error) if series.figure.gates() => {
                     let sentence = format!("{} cannot be compared: {error}", series.figure);
@@ -223,12 +269,29 @@ impl AbResults {
     }
 
     /// How far equal sides were apart, at 95 %: the floor below which this machine shows nothing.
-    fn noise_floor(&self) -> Option<f64> {
-        let gate = self.rows.iter().find(|row| row.gates)?;
-        let (lo, hi) = gate.ratio.interval?;
-        Some(hi.max(1.0 / lo) - 1.0)
+    pub(crate) fn noise_floor(&self) -> Option<f64> {
+        self.gate().and_then(Row::reach)
+    }
+
+    /// The same of one figure.
+    pub(crate) fn noise_floor_of(&self, figure: &str) -> Option<f64> {
+        self.rows.iter().find(|row| row.figure == figure)?.reach()
+    }
+
+    /// Whether sides were told apart; equal ones are where the machine is not steady.
+    pub(crate) fn sides_differ(&self) -> bool {
+        let verdict = self.gate().map(|gate| gate.verdict);
+        matches!(verdict, Some(Verdict::Improved | Verdict::Regressed))
+    }
+
+    pub(crate) fn pairs(&self) -> usize {
+        self.pairs
+    }
+
+    fn gate(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.gates)
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

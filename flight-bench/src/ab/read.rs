@@ -1,15 +1,17 @@
 //! An interleaved comparison read back from its document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use serde::Deserialize;
 
 use super::{AbResults, Series};
 use crate::compare::RowPart;
 use crate::exit::Exit;
 use crate::figure::Figure;
+use crate::floor::Floor;
+use crate::limits::PAIRS_MAX;
 use crate::report::{Host, Outcome, RunRecord, Warning, checked, time_of};
 
 /// Reads the document that `--format json` prints and a page holds.
@@ -44,6 +46,9 @@ struct Document {
 #[derive(Deserialize)]
 struct EnvironmentPart {
     host: Host,
+    /// Documents of earlier versions have none.
+    #[serde(default)]
+    aa_floor: Option<Floor>,
 }
 
 #[derive(Deserialize)]
@@ -60,13 +65,16 @@ struct PairPart {
 
 impl Document {
     fn into_results(self) -> anyhow::Result<AbResults> {
+        let pairs = self.pairs.len();
+        ensure!(pairs <= PAIRS_MAX, "{pairs} pairs are more than the {PAIRS_MAX} of a comparison");
         let rows =
             self.rows.into_iter().map(RowPart::into_row).collect::<anyhow::Result<Vec<_>>>()?;
         // Of the figures without a verdict, the order is nobody's concern.
-        let mut names: Vec<String> = rows.iter().map(|row| row.figure.clone()).collect();
-        let others = self.pairs.first().into_iter().flat_map(|pair| pair.a.keys());
-        let others: Vec<_> = others.filter(|name| !names.contains(name)).cloned().collect();
-        names.extend(others);
+        let mut known = BTreeSet::new();
+        let judged = rows.iter().map(|row| &row.figure);
+        let measured = self.pairs.first().into_iter().flat_map(|pair| pair.a.keys());
+        let names: Vec<&String> =
+            judged.chain(measured).filter(|name| known.insert(name.as_str())).collect();
         let series = names.iter().map(|name| series(name, &self.pairs));
         let series = series.collect::<anyhow::Result<_>>()?;
         let started = self.started.as_deref().map(time_of).transpose()?;
@@ -78,8 +86,9 @@ impl Document {
             asked: self.pairs_asked,
             equal: self.aa,
             series,
-            pairs: self.pairs.len(),
+            pairs,
             rows,
+            floor: self.env.aa_floor.map(Floor::checked).transpose()?,
             left_out: self.left_out,
             warnings: self.warnings,
             outcome: Outcome {

@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::side::Measurement;
 use super::{AbResults, Series};
-use crate::compare::{correction, json_row, percent_more, table_markdown, table_text};
+use crate::compare::{correction, json_row, of_floor, percent_more, table_markdown, table_text};
+use crate::report::markdown::{code, escaped};
 use crate::report::{tool, warnings};
 use flight_stats::Verdict;
 
@@ -48,20 +49,20 @@ pub(super) fn markdown(results: &AbResults) -> String {
     let list =
         |lines: &[String]| -> String { lines.iter().map(|line| format!("- {line}\n")).collect() };
     let [base, value] = &results.labels;
-    let mut out = list(&[format!("A: `{base}`"), format!("B: `{value}`")]) + "\n";
+    let mut out = list(&[format!("A: {}", code(base)), format!("B: {}", code(value))]) + "\n";
     if results.rows.is_empty() {
         return out + "Nothing to compare: no two pairs were measured.\n";
     }
-    let mut lines = notes(results);
-    lines.extend(results.warnings.iter().map(|warning| format!("**Warning:** {warning}")));
+    let mut lines: Vec<_> = notes(results).iter().map(|note| escaped(note)).collect();
+    let warnings = results.warnings.iter().map(|warning| escaped(&warning.to_string()));
+    lines.extend(warnings.map(|warning| format!("**Warning:** {warning}")));
     out.push_str(&table_markdown(&results.rows));
     out.push('\n');
     out + &list(&lines)
 }
 
 pub(super) fn notes(results: &AbResults) -> Vec<String> {
-    let gate = results.rows.iter().find(|row| row.gates);
-    let detectable = gate.and_then(|row| row.detectable);
+    let detectable = results.gate().and_then(|row| row.detectable);
     let seen = detectable.map(|share| format!(" · could detect ≥ {:.1} %", share * 100.0));
     let mut notes = vec![
         format!(
@@ -71,6 +72,7 @@ pub(super) fn notes(results: &AbResults) -> Vec<String> {
         ),
         correction(&results.rows, "sign flips"),
     ];
+    notes.extend(of_floor(&results.rows, results.floor.as_ref()));
     if results.pairs < results.asked {
         notes.push(format!("NOT COMPLETE: {} of {} pairs", results.pairs, results.asked));
     }
@@ -93,10 +95,10 @@ pub(super) fn notes(results: &AbResults) -> Vec<String> {
 /// What a series of equal sides says of the machine.
 fn floor(results: &AbResults) -> Option<String> {
     let floor = results.noise_floor()?;
-    let gate = results.rows.iter().find(|row| row.gates)?;
-    let drifts = matches!(gate.verdict, Verdict::Improved | Verdict::Regressed);
-    let warning =
-        if drifts { "; equal sides were told apart: the machine is not steady" } else { "" };
+    let warning = match results.sides_differ() {
+        true => "; equal sides were told apart: the machine is not steady",
+        false => "",
+    };
     Some(format!(
         "noise floor of this machine: {:.1} % with {} pairs, at 95 %{warning}",
         floor * 100.0,
@@ -125,7 +127,7 @@ pub(super) fn document_of(results: &AbResults) -> Value {
         "exit": results.outcome.exit.code(),
         "error": results.outcome.error,
         "tool": tool(),
-        "env": { "host": results.host },
+        "env": { "host": results.host, "aa_floor": results.floor },
         "a": { "label": results.labels[0], "config": results.records[0] },
         "b": { "label": results.labels[1], "config": results.records[1] },
         "aa": results.equal,

@@ -61,6 +61,19 @@ pub(super) fn both(
     Ok([Side::bench("A", command, base)?, Side::bench("B", command, other)?])
 }
 
+/// A command twice, with flight-servers of this program, or of the one that lies beside this one.
+///
+/// # Errors
+///
+/// As for [`both`].
+pub(super) fn equal(
+    program: Option<std::path::PathBuf>,
+    command: &[OsString],
+) -> Result<[Side; 2], Stop> {
+    let added = words(None, program, None);
+    Ok([Side::bench("A", command, added.clone())?, Side::bench("B", command, added)?])
+}
+
 /// The words that one side adds to the command.
 fn words(
     flags: Option<String>,

@@ -9,6 +9,11 @@ use crate::cli;
 use crate::report::schema_check;
 
 fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
+    on_machine(base, value, equal, None)
+}
+
+/// The same where equal sides differ by so much.
+fn on_machine(base: &[f64], value: &[f64], equal: bool, floor: Option<Floor>) -> AbResults {
     let mut results = AbResults {
         started: SystemTime::UNIX_EPOCH,
         host: Host::default(),
@@ -19,6 +24,7 @@ fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
         series: Vec::new(),
         pairs: 0,
         rows: Vec::new(),
+        floor,
         left_out: Vec::new(),
         warnings: Vec::new(),
         outcome: Outcome { exit: Exit::Done, error: None, complete: true },
@@ -29,6 +35,15 @@ fn results(base: &[f64], value: &[f64], equal: bool) -> AbResults {
     }
     results.judge(Band::new(0.03).expect("a share")).expect("values above zero");
     results
+}
+
+/// A document of pairs that differ, on a machine whose noise is known.
+pub(crate) fn document() -> String {
+    let floor = Some(crate::floor::tests::floor(0.031));
+    let mut results = on_machine(&BASE, &BASE.map(|rate| rate * 0.9), false, floor);
+    results.records[1] = Some(crate::report::tests::results(&[]).record);
+    results.left_out.push("get.wait.p99".to_owned());
+    results.render(Format::Json)
 }
 
 fn one(figure: &Figure, value: f64) -> Measurement {
@@ -47,9 +62,9 @@ A  --streams 1
 B  --streams 4
 
                          A         B   B vs A         95 % CI     p   sees  verdict
-get.bytes_per_s  1016 MB/s  914 MB/s  -10.0 %  [-10.0, -10.0]  .031  0.0 %  regressed
+get.bytes_per_s  1016 MB/s  914 MB/s  -10.0 %  [-10.0, -10.0]  .031  3.0 %  regressed
 
-6 pairs in turn, ABBA, anew each time · could detect ≥ 0.0 %
+6 pairs in turn, ABBA, anew each time · could detect ≥ 3.0 %
 p: sign flips
 ! warm
 ";
@@ -73,6 +88,29 @@ fn equal_sides_show_the_noise_of_the_machine() {
     assert!(floor > 0.005 && floor < 0.02, "{floor}");
     let text = report::text(&results);
     assert!(text.contains("noise floor of this machine: 1."), "{text}");
+}
+
+#[test]
+fn a_difference_below_the_floor_of_the_machine_is_told_as_noise() {
+    let floor = crate::floor::tests::floor;
+    let slow = BASE.map(|rate| rate * 0.9);
+    let told = |share| on_machine(&BASE, &slow, false, Some(floor(share)));
+    let loud = told(0.2);
+    assert_eq!(loud.rows[0].verdict, Verdict::Inconclusive);
+    let text = loud.render(Format::Text);
+    for want in [
+        "noise floor 20.0 % (doctor --aa, 2026-11-30) · of p50 4.2 %\n",
+        "get.bytes_per_s: -10.0 % is within the noise floor of 20.0 %\n",
+        "could detect ≥ 20.0 %",
+    ] {
+        assert!(text.contains(want), "{want} is missing in {text}");
+    }
+    assert!(!text.contains("would be settled"), "{text}");
+    check_read_back(&loud);
+    let quiet = told(0.031);
+    assert_eq!(quiet.rows[0].verdict, Verdict::Regressed);
+    let text = quiet.render(Format::Text);
+    assert!(text.contains("noise floor 3.1 %") && !text.contains("is within"), "{text}");
 }
 
 #[test]
@@ -157,16 +195,31 @@ fn the_page_draws_every_pair_and_the_change() {
 }
 
 #[test]
+fn the_page_draws_the_means_that_are_judged() {
+    // Each side is 2 GB/s by its geometric mean, and 2.5 by the other.
+    let (base, value) = ([1e9, 4e9, 1e9, 4e9, 1e9, 4e9], [4e9, 1e9, 4e9, 1e9, 4e9, 1e9]);
+    let page = results(&base, &value, false).render(Format::Html).replace('\u{202f}', " ");
+    assert!(page.contains("Mean get.bytes_per_s 2.00 GB/s to 2.00 GB/s"), "{page}");
+    assert!(page.contains("<td class=\"number\">2000 MB/s</td>"), "{page}");
+}
+
+#[test]
 fn the_table_in_markdown_has_its_notes_below() {
     let text = results(&BASE, &BASE.map(|rate| rate * 0.9), false).render(Format::Md);
     for want in [
         "- A: `--streams 1`\n",
-        "| get.bytes_per_s | 1016 MB/s |",
+        "| get.bytes\\_per\\_s | 1016 MB/s |",
         "| regressed |",
         "- **Warning:** warm",
     ] {
         assert!(text.contains(want), "{want} is missing in {text}");
     }
+    let mut odd = results(&BASE, &BASE, false);
+    odd.labels[0] = "a`b\n# c".to_owned();
+    odd.warnings = vec![Warning::from("<b>*x*".to_owned())];
+    let text = odd.render(Format::Md);
+    assert!(text.contains("- A: `a'b # c`\n"), "{text}");
+    assert!(text.contains("- **Warning:** &lt;b>\\*x\\*\n"), "{text}");
 }
 
 #[test]
@@ -176,7 +229,13 @@ fn the_document_follows_its_schema() {
     let mut found = results(&BASE, &BASE.map(|rate| rate * 0.9), false);
     found.records[1] = Some(crate::report::tests::results(&[]).record);
     check(&found);
-    assert!(check(&results(&BASE, &BASE, true))["noise_floor"].is_number());
+    let equal = check(&results(&BASE, &BASE, true));
+    assert!(equal["noise_floor"].is_number());
+    assert!(equal["env"]["aa_floor"].is_null() && equal["rows"][0]["floor"].is_null());
+    let floor = Some(crate::floor::tests::floor(0.031));
+    let with_floor = check(&on_machine(&BASE, &BASE, false, floor));
+    assert_eq!(with_floor["env"]["aa_floor"]["throughput"], 0.031);
+    assert_eq!(with_floor["rows"][0]["floor"], 0.031);
     let mut broken = results(&[], &[], false);
     (broken.asked, broken.outcome.error) = (6, Some("interrupted".to_owned()));
     check(&broken);

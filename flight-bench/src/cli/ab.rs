@@ -98,13 +98,14 @@ pub(crate) struct AbDesignArgs {
     /// Differences up to this are none.
     ///
     /// Of throughput and of the time of a command; of the middle of latencies 5 % and of p99 10 %
-    /// where this is less.
+    /// where this is less. A difference within the noise floor that 'flight-bench doctor --aa' found
+    /// on this machine in the last 30 days is inconclusive whatever stands here.
     #[arg(long, value_name = "N%", default_value = "3%", value_parser = units::band)]
     pub(crate) equivalence: Band,
 
     /// Measures the base against itself: how far equal sides differ on this machine.
     ///
-    /// What else is given for the other side is refused. Never ends with exit code 3.
+    /// 'flight-bench doctor --aa' does so for DoGet, and has what it finds taken into account. What else is given for the other side is refused. Never ends with exit code 3.
     #[arg(long, conflicts_with_all = ["b", "b_bin", "b_target", "b_run"])]
     pub(crate) aa: bool,
 

@@ -15,7 +15,8 @@ pub(crate) struct FailIfArgs {
     /// calls that fail give exit code 1 in any case.
     /// 'METRIC vs base OP N%' is the change from the base, such as
     /// 'get.bytes_per_s vs base < -3%'. OP is <, <=, > or >=. It holds only if the whole 95 %
-    /// interval over repeats is on that side. What was not measured fails.
+    /// interval over repeats is on that side. Several against the base are corrected for each other
+    /// (Holm), so that of many one fails by chance as often as one alone. What was not measured fails.
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_if: Vec<Threshold>,
 }
@@ -26,7 +27,8 @@ pub(crate) struct JudgeArgs {
     /// Differences up to this are none.
     ///
     /// Of throughput and the middle of latencies; of p99, 10 % where this is less. Default 5%: runs
-    /// that were not interleaved differ by what the machine did meanwhile.
+    /// that were not interleaved differ by what the machine did meanwhile. What lies within the noise
+    /// floor that 'flight-bench doctor --aa' found here in the last 30 days is inconclusive.
     #[arg(long, value_name = "N%", value_parser = units::band)]
     pub(crate) equivalence: Option<Band>,
 

@@ -187,7 +187,7 @@ pub(crate) enum Command {
 
     /// Looks at this machine, for three seconds: what makes measurements worse, and how to mend it.
     ///
-    /// Needs no root and changes nothing.
+    /// Needs no root and changes nothing. With --aa, also for a minute: which differences are noise here.
     Doctor(DoctorArgs),
 
     /// Proves this program on this machine: experiments whose outcomes are known.

@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct SelftestArgs {
-    /// Also tries this program against real processes, for about two minutes.
+    /// Also tries this program against real processes, for about three minutes.
     ///
     /// Starts flight-servers, stops and kills them, and starves a client of its core: the reports of
     /// flight-bench must tell what was done. On a machine that does nothing else meanwhile.
@@ -16,6 +16,6 @@ pub(crate) struct SelftestArgs {
     /// The flight-server program that --long starts.
     ///
     /// Default: the file named flight-server beside this program.
-    #[arg(long, value_name = "FILE", requires = "long", help_heading = "Experiments")]
+    #[arg(long, value_name = "FILE", help_heading = "Experiments")]
     pub(crate) server_bin: Option<PathBuf>,
 }

@@ -17,16 +17,17 @@ use crate::cli::{CompareArgs, Format};
 use crate::config::{Baseline, Checks, Judging, comparison_output};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
+use crate::floor::{Floor, Known};
 use crate::gate;
 use crate::report::{Kind, Results, RunRecord, publish_as, read as read_run};
 use crate::saved::Saved;
-use crate::threshold::{Threshold, ThresholdRecord, judge};
+use crate::threshold::{self, Threshold, ThresholdRecord, judge};
 pub(crate) use html::changes;
 pub(crate) use read::{RowPart, read};
-pub(crate) use report::{correction, json_row};
-pub(crate) use row::{Row, corrected};
+pub(crate) use report::{correction, json_row, of_floor};
+pub(crate) use row::{Judged, Row, corrected};
 pub(crate) use table::{
-    dressed as table, markdown as table_markdown, percent_more, text as table_text,
+    dressed as table, markdown as table_markdown, percent_more, probability, text as table_text,
 };
 
 /// What was found of all runs, and the exit code that follows.
@@ -48,6 +49,10 @@ pub(crate) struct Comparison {
     thresholds: Vec<ThresholdRecord>,
     /// Whether the rate was asked for, so that it says little.
     is_paced: bool,
+    /// Whether figures are of a mix and of its kinds.
+    is_of_mix: bool,
+    /// What equal sides differ by on the machine of both, where that is known.
+    floor: Option<Floor>,
 }
 
 /// A run by the name that was asked for.
@@ -71,9 +76,10 @@ pub(crate) fn compare(args: CompareArgs, saved: Option<&Saved>) -> Result<Exit, 
         return Err(Stop::usage("there is nothing to compare; name two runs"));
     };
     check_figures(&args.fail_if.fail_if, &base.1)?;
+    let known = Known::here(saved);
     let comparisons = others
         .iter()
-        .map(|other| Comparison::of(other, base, &judging, &args.fail_if.fail_if))
+        .map(|other| Comparison::of(other, base, &judging, &args.fail_if.fail_if, &known))
         .collect::<Result<Vec<_>, _>>()?;
     let mut exit = Exit::Done;
     for comparison in &comparisons {
@@ -111,7 +117,9 @@ pub(crate) fn with_base(
     base: &(String, Results),
     checks: &Checks,
 ) -> Result<Comparison, Stop> {
-    Comparison::between(("this run", results), (&base.0, &base.1), &checks.judging, &[])
+    // Why a floor that there is was not used is a warning of the run.
+    let floor = results.floor.as_ref();
+    Comparison::between(("this run", results), (&base.0, &base.1), &checks.judging, &[], floor)
 }
 
 fn load(name: &str, saved: Option<&Saved>) -> Result<(String, Results), Stop> {
@@ -153,6 +161,33 @@ fn check_repeats(name: &str, results: &Results) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Refuses more thresholds against the base than so few repeats can decide: corrected for each other,
+/// none of them could ever fail.
+///
+/// # Errors
+///
+/// One sentence with the number of repeats that would do.
+pub(crate) fn check_family(
+    thresholds: &[Threshold],
+    planned: usize,
+    (name, base): (&str, &Results),
+) -> Result<(), Stop> {
+    let family = thresholds.iter().filter(|threshold| threshold.needs_base()).count();
+    let decides = |left, right| {
+        family as f64 * flight_stats::p_one_sided_min(left, right) <= threshold::P_MAX
+    };
+    // Below what a rank test needs at all, that is what is told.
+    let (few, whole) = (flight_stats::limits::RANKS_MIN, repeats(base));
+    if family < 2 || whole < few || planned < few || decides(planned, whole) {
+        return Ok(());
+    }
+    let needed = (few..).find(|repeats| decides(*repeats, *repeats)).unwrap_or(few);
+    Err(Stop::usage(format!(
+        "{family} thresholds against the base are too many for {planned} repeats and the {whole} of \
+         {name}: corrected for each other (Holm), none could fail; measure {needed} a side"
+    )))
+}
+
 /// Whole repeats of the row that has the fewest.
 fn repeats(results: &Results) -> usize {
     let whole = |variant: &crate::report::Variant| {
@@ -173,8 +208,20 @@ impl Comparison {
         base: &(String, Results),
         judging: &Judging,
         thresholds: &[Threshold],
+        known: &Known,
     ) -> Result<Self, Stop> {
-        Self::between((&value.0, &value.1), (&base.0, &base.1), judging, thresholds)
+        check_family(thresholds, repeats(&value.1), (&base.0, &base.1))?;
+        let hosts = [&base.1.host, &value.1.host];
+        let floors: Result<Vec<_>, _> =
+            hosts.into_iter().map(|host| known.for_host(host)).collect();
+        let (floor, trouble) = match floors {
+            Ok(floors) => (floors[0], known.trouble.clone()),
+            Err(why) => (None, Some(why)),
+        };
+        let (left, right) = ((&*value.0, &value.1), (&*base.0, &base.1));
+        let mut comparison = Self::between(left, right, judging, thresholds, floor)?;
+        comparison.warnings.extend(trouble);
+        Ok(comparison)
     }
 
     fn between(
@@ -182,12 +229,13 @@ impl Comparison {
         (base_name, base): (&str, &Results),
         judging: &Judging,
         thresholds: &[Threshold],
+        floor: Option<&Floor>,
     ) -> Result<Self, Stop> {
         differences::check(value, base, &judging.allowed)?;
         check_repeats(base_name, base)?;
         check_repeats(value_name, value)?;
         let equivalence = judging.equivalence.unwrap_or_else(default_equivalence);
-        let (rows, skipped) = rows(value, base, equivalence)?;
+        let (rows, skipped) = rows(value, base, Judged { equivalence, floor })?;
         let side = |name: &str, results: &Results| Side {
             name: name.to_owned(),
             id: results.id.clone(),
@@ -201,6 +249,8 @@ impl Comparison {
             warnings: differences::warnings(value, base),
             thresholds: judge(thresholds, value, Some(base)),
             is_paced: value.record.model == "open",
+            is_of_mix: value.record.mix.is_some(),
+            floor: floor.cloned(),
         })
     }
 
@@ -230,7 +280,7 @@ pub(crate) fn exit_of(rows: &[Row], strict: bool) -> Exit {
 fn rows(
     value: &Results,
     base: &Results,
-    equivalence: Band,
+    judged: Judged<'_>,
 ) -> Result<(Vec<Row>, Vec<String>), Stop> {
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for figure in Figure::of_run(base) {
@@ -239,7 +289,7 @@ fn rows(
             skipped.push(format!("{figure} is not compared: B has repeats with too few events"));
             continue;
         };
-        match Row::unpaired(&figure, &ours, &theirs, equivalence) {
+        match Row::unpaired(&figure, &ours, &theirs, judged) {
             Ok(row) => rows.push(row),
             Err(error) if figure.gates() => return Err(cannot(&figure, &error)),
             Err(error) => skipped.push(format!("{figure} is not compared: {error}")),
@@ -258,4 +308,4 @@ fn default_equivalence() -> Band {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{Compared, Comparison, Row, Side, table};
 use crate::exit::Exit;
 use crate::figure::Unit;
+use crate::floor::Floor;
 use crate::report::checked;
 use crate::threshold::ThresholdRecord;
 
@@ -19,7 +20,9 @@ pub(crate) fn read(text: &str) -> anyhow::Result<Compared> {
     let document = checked(text, super::report::SCHEMA)?;
     let document: Document =
         serde_json::from_value(document).context("a comparison that is not whole")?;
-    let comparisons = document.comparisons.into_iter().map(ComparisonPart::into_comparison);
+    let floor = document.env.aa_floor.map(Floor::checked).transpose()?;
+    let comparisons = document.comparisons.into_iter();
+    let comparisons = comparisons.map(|part| part.into_comparison(floor.as_ref()));
     Ok(Compared {
         comparisons: comparisons.collect::<anyhow::Result<_>>()?,
         exit: Exit::from_code(document.exit),
@@ -29,7 +32,15 @@ pub(crate) fn read(text: &str) -> anyhow::Result<Compared> {
 #[derive(Deserialize)]
 struct Document {
     exit: u8,
+    /// Documents of earlier versions have none.
+    #[serde(default)]
+    env: EnvironmentPart,
     comparisons: Vec<ComparisonPart>,
+}
+
+#[derive(Deserialize, Default)]
+struct EnvironmentPart {
+    aa_floor: Option<Floor>,
 }
 
 #[derive(Deserialize)]
@@ -37,6 +48,8 @@ struct ComparisonPart {
     base: Side,
     value: Side,
     paced: bool,
+    #[serde(default)]
+    mixed: bool,
     rows: Vec<RowPart>,
     thresholds: Vec<ThresholdRecord>,
     skipped: Vec<String>,
@@ -58,20 +71,27 @@ pub(crate) struct RowPart {
     band: f64,
     detectable: Option<f64>,
     pairs_further: Option<usize>,
+    #[serde(default)]
+    floor: Option<f64>,
     gates: bool,
 }
 
 impl ComparisonPart {
-    fn into_comparison(self) -> anyhow::Result<Comparison> {
+    fn into_comparison(self, floor: Option<&Floor>) -> anyhow::Result<Comparison> {
         let rows = self.rows.into_iter().map(RowPart::into_row);
+        let rows: Vec<Row> = rows.collect::<anyhow::Result<_>>()?;
+        // One of runs of another machine did not use it.
+        let floor = floor.filter(|_| rows.iter().any(|row| row.floor.is_some()));
         Ok(Comparison {
             base: self.base,
             value: self.value,
-            rows: rows.collect::<anyhow::Result<_>>()?,
+            rows,
             skipped: self.skipped,
             warnings: self.warnings,
             thresholds: self.thresholds,
             is_paced: self.paced,
+            is_of_mix: self.mixed,
+            floor: floor.cloned(),
         })
     }
 }
@@ -96,6 +116,7 @@ impl RowPart {
             detectable: self.detectable,
             pairs_further: self.pairs_further,
             band: self.band,
+            floor: self.floor,
             gates: self.gates,
         })
     }

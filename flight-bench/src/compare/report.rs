@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Compared, Comparison, Row, Side, html, table};
 use crate::cli::Format;
+use crate::floor::{self, Floor};
+use crate::report::markdown::escaped;
+use crate::report::of_thresholds;
 
 pub(super) const SCHEMA: &str = "flight-bench.compare/1";
 
@@ -31,7 +34,7 @@ pub(super) fn text(comparison: &Comparison) -> String {
 
 fn markdown(comparison: &Comparison) -> String {
     let list = |lines: Vec<String>| {
-        lines.into_iter().map(|line| format!("- {line}\n")).collect::<String>()
+        lines.iter().map(|line| format!("- {}\n", escaped(line))).collect::<String>()
     };
     format!(
         "{}\n{}\n{}",
@@ -60,6 +63,10 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
         format!("same: within {same} · sees: the difference that is found in 80 % of tries"),
         correction(&comparison.rows, "Mann-Whitney"),
     ];
+    if comparison.is_of_mix {
+        notes.push(OF_MIX.to_owned());
+    }
+    notes.extend(of_floor(&comparison.rows, comparison.floor.as_ref()));
     if comparison.is_paced {
         notes.push(
             "an open loop: the rate is the one that was asked for; what differs is the response"
@@ -68,26 +75,42 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(comparison.skipped.iter().cloned());
     notes.extend(comparison.warnings.iter().map(|warning| format!("! {warning}")));
-    notes.extend(comparison.thresholds.iter().map(|threshold| {
-        let verdict = if threshold.pass { "pass" } else { "FAIL" };
-        format!("{verdict}  {}: {}", threshold.expr, threshold.found())
-    }));
+    notes.extend(of_thresholds(&comparison.thresholds));
     notes
 }
 
-/// How p came about, and how many questions were asked.
+/// Kinds of a mix share its streams: what one gets, another lacks. Holm's correction asks nothing of how
+/// questions depend on each other.
+const OF_MIX: &str = "kinds of a mix depend on each other and make up the whole: Holm's correction holds all the same";
+
+/// What the noise floor of the machine is, and which differences lie within it.
+pub(crate) fn of_floor(rows: &[Row], floor: Option<&Floor>) -> Vec<String> {
+    let used = floor.filter(|_| rows.iter().any(|row| row.floor.is_some()));
+    let within = rows.iter().filter(|row| row.lost_in_noise()).filter_map(|row| {
+        let (figure, change) = (&row.figure, table::percent_more(row.ratio.value));
+        let floor = floor::percent(row.floor?);
+        Some(format!("{figure}: {change:+.1} % is within the noise floor of {floor}"))
+    });
+    used.map(Floor::told).into_iter().chain(within).collect()
+}
+
+/// How p came about, and how many questions were asked: those that gate are one family.
 pub(crate) fn correction(rows: &[Row], test: &str) -> String {
     let gating = rows.iter().filter(|row| row.gates).count();
     let others = rows.len() - gating;
-    let gates = match gating {
-        1 => "the first row decides the exit code".to_owned(),
-        count => format!("{count} throughputs decide the exit code"),
-    };
-    match others {
+    match (gating, others) {
         // One question needs no correction.
-        0 => format!("p: {test}"),
-        1 => format!("p: {test} · {gates}"),
-        _ => format!("p: {test}; Holm over the {others} figures that do not gate · {gates}"),
+        (0 | 1, 0) => format!("p: {test}"),
+        (1, 1) => format!("p: {test} · the first row decides the exit code"),
+        (1, _) => format!(
+            "p: {test}; Holm over the {others} figures that do not gate · the first row decides the \
+             exit code"
+        ),
+        (_, 0) => format!("p: {test}; Holm over {gating} throughputs, which decide the exit code"),
+        _ => format!(
+            "p: {test}; Holm over {gating} throughputs, which decide the exit code, and over \
+             {others} other figures"
+        ),
     }
 }
 
@@ -108,6 +131,7 @@ pub(super) fn document(compared: &Compared) -> Value {
             "base": side(&comparison.base),
             "value": side(&comparison.value),
             "paced": comparison.is_paced,
+            "mixed": comparison.is_of_mix,
             "rows": comparison.rows.iter().map(json_row).collect::<Vec<_>>(),
             "thresholds": comparison.thresholds,
             "skipped": comparison.skipped,
@@ -117,6 +141,7 @@ pub(super) fn document(compared: &Compared) -> Value {
     json!({
         "schema": SCHEMA,
         "exit": compared.exit.code(),
+        "env": { "aa_floor": compared.comparisons.iter().find_map(|one| one.floor.as_ref()) },
         "interleaved": false,
         "comparisons": compared.comparisons.iter().map(one).collect::<Vec<_>>(),
     })
@@ -137,6 +162,7 @@ pub(crate) fn json_row(row: &Row) -> Value {
         "band": row.band,
         "detectable": row.detectable,
         "pairs_further": row.pairs_further,
+        "floor": row.floor,
         "gates": row.gates,
     })
 }

@@ -4,6 +4,7 @@ use flight_chart::Column;
 use flight_stats::Verdict;
 
 use super::Row;
+use crate::report::markdown::escaped;
 use crate::report::tables::Table;
 
 /// Columns up to which cells stand two apart.
@@ -39,7 +40,8 @@ pub(crate) fn text(rows: &[Row]) -> String {
 
 /// The same in Markdown.
 pub(crate) fn markdown(rows: &[Row]) -> String {
-    let line = |row: &Cells| format!("| {} |\n", row.join(" | "));
+    let line =
+        |row: &Cells| format!("| {} |\n", row.each_ref().map(|cell| escaped(cell)).join(" | "));
     let mut out = line(&header());
     out.push_str("|:--|--:|--:|--:|--:|--:|--:|:--|\n");
     out.extend(rows.iter().map(|row| line(&cells(row))));
@@ -105,7 +107,7 @@ pub(crate) fn percent_more(ratio: f64) -> f64 {
 }
 
 /// `.029`, `<.001`, `1`.
-fn probability(p: f64) -> String {
+pub(crate) fn probability(p: f64) -> String {
     match p {
         p if p < 0.001 => "<.001".to_owned(),
         p if p > 0.9995 => "1".to_owned(),
@@ -133,6 +135,7 @@ mod tests {
             detectable: Some(0.019),
             pairs_further: None,
             band: 0.03,
+            floor: None,
             gates: true,
         }
     }
@@ -160,9 +163,13 @@ put.first_ack.p99    1.00 ms    1.00 ms  +0.0 %  [-2.0, +2.0]     1  1.9 %  same
     #[test]
     fn markdown_has_the_same_cells() {
         let got = markdown(&rows());
-        let want = "| get.bytes_per_s | 2310 MB/s | 2440 MB/s | +5.6 % | [+3.6, +7.6] | .002 | \
+        let want = "| get.bytes\\_per\\_s | 2310 MB/s | 2440 MB/s | +5.6 % | \\[+3.6, +7.6\\] | .002 | \
                     1.9 % | improved |";
         assert_eq!(got.lines().nth(2), Some(want));
         assert_eq!(got.lines().count(), 5);
+        let odd = Row { figure: "a|b\n<i>".to_owned(), ..rows()[0].clone() };
+        let got = markdown(&[odd]);
+        assert_eq!(got.lines().count(), 3, "{got}");
+        assert!(got.contains("| a\\|b &lt;i> | 2310 MB/s |"), "{got}");
     }
 }

@@ -21,7 +21,27 @@ const STEADY: [u64; 5] = [1000, 1002, 1004, 1006, 1008];
 fn compared(value: [u64; 5], thresholds: &[&str]) -> Result<Comparison, Stop> {
     let thresholds: Vec<Threshold> =
         thresholds.iter().map(|expr| expr.parse().expect("an expression")).collect();
-    Comparison::of(&run("pr", value), &run("main", STEADY), &Judging::default(), &thresholds)
+    on_machine(value, &thresholds, &Known::default())
+}
+
+/// The same where equal sides differ by so much.
+fn on_machine(
+    value: [u64; 5],
+    thresholds: &[Threshold],
+    known: &Known,
+) -> Result<Comparison, Stop> {
+    Comparison::of(&run("pr", value), &run("main", STEADY), &Judging::default(), thresholds, known)
+}
+
+/// A document of runs that differ, on a machine whose noise is known.
+pub(crate) fn document() -> String {
+    let here = Known::test(crate::floor::tests::floor(0.031), &run("main", STEADY).1.host);
+    let slow = STEADY.map(|batches| batches * 9 / 10);
+    let thresholds = ["errors > 0", "get.bytes_per_s vs base < -3%", "get.wait.p50 vs base > 3%"];
+    let thresholds = thresholds.map(|expr| expr.parse().expect("an expression"));
+    let mut one = on_machine(slow, &thresholds, &here).expect("comparable runs");
+    one.warnings.push("the kernel differs".to_owned());
+    Compared { comparisons: vec![one], exit: Exit::Regressed }.render(Format::Json)
 }
 
 #[test]
@@ -48,6 +68,102 @@ fn thresholds_are_judged_against_the_base() {
 }
 
 #[test]
+fn thresholds_against_the_base_are_corrected_for_each_other() {
+    // The lowest of 252 assignments of five and five: 1/252 is .004, and .025 holds six of these.
+    let slow = STEADY.map(|batches| batches * 9 / 10);
+    let limits = [-1, -2, -3, -4, -5, -6];
+    let all: Vec<String> =
+        limits.iter().map(|limit| format!("get.bytes_per_s vs base < {limit}%")).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let six = compared(slow, &all).expect("comparable runs");
+    assert!(six.thresholds.iter().all(|threshold| !threshold.pass), "{six:?}");
+    let p: Vec<_> = six.thresholds.iter().filter_map(|threshold| threshold.p).collect();
+    assert!(p.len() == 6 && p.iter().all(|p| (p - 6.0 / 252.0).abs() < 1e-12), "{p:?}");
+    let text = six.text();
+    for want in [
+        "FAIL  get.bytes_per_s vs base < -1%: -10.0 % (",
+        " %) · p .024\n",
+        "p of thresholds: Mann-Whitney, one-sided; Holm over 6 against the base; up to .025 fails",
+    ] {
+        assert!(text.contains(want), "{want:?} is missing in\n{text}");
+    }
+    let seven = [&all[..], &["get.bytes_per_s vs base < -7%"]].concat();
+    let stop = compared(slow, &seven).expect_err("no seventh could fail");
+    let want = "7 thresholds against the base are too many for 5 repeats and the 5 of main: corrected \
+                for each other (Holm), none could fail; measure 6 a side";
+    assert_eq!((stop.to_string().as_str(), stop.exit), (want, Exit::Usage));
+}
+
+#[test]
+fn a_threshold_that_fails_alone_may_pass_among_others() {
+    // One pair of ranks out of order: 2 of 252 assignments are as low, so .0079 alone.
+    let mut slow = STEADY.map(|batches| batches * 98 / 100);
+    slow[4] = 1001;
+    let close = "get.bytes_per_s vs base < -0.1%";
+    let thresholds = [close, "get.wait.p50 vs base > 50%", "get.wait.p99 vs base > 50%"];
+    let alone = compared(slow, &[close]).expect("comparable runs");
+    let p = alone.thresholds[0].p.expect("it is against the base");
+    assert!((0.005..=0.025).contains(&p), "{alone:?}");
+    let among = compared(slow, &[&thresholds[..], &[close; 3]].concat()).expect("comparable runs");
+    let corrected = among.thresholds[0].p.expect("it is against the base");
+    assert!((corrected - 4.0 * p).abs() < 0.02 + 2.0 * p, "{corrected} of {p}");
+    assert!(corrected > 0.025, "{corrected}");
+    assert!(!alone.thresholds[0].pass && among.thresholds[0].pass, "{among:?}");
+}
+
+#[test]
+fn absolute_thresholds_are_no_part_of_the_family() {
+    let slow = STEADY.map(|batches| batches * 9 / 10);
+    let exprs = ["get.bytes_per_s vs base < -1%", "get.bytes_per_s < 1GB/s", "errors > 0"];
+    let found = compared(slow, &exprs).expect("comparable runs");
+    let p: Vec<_> = found.thresholds.iter().map(|threshold| threshold.p).collect();
+    assert!((p[0].expect("against the base") - 1.0 / 252.0).abs() < 1e-12, "{p:?}");
+    assert_eq!(p[1..], [None, None]);
+    assert!(!found.text().contains("p of thresholds"), "one alone needs no correction");
+}
+
+#[test]
+fn a_floor_of_this_machine_is_used_for_runs_that_were_made_on_it() {
+    let floor = crate::floor::tests::floor(0.2);
+    let slow = STEADY.map(|batches| batches * 9 / 10);
+    let here = Known::test(floor.clone(), &run("main", STEADY).1.host);
+    let found = on_machine(slow, &[], &here).expect("comparable runs");
+    assert_eq!((found.rows[0].verdict, found.exit(false)), (Verdict::Inconclusive, Exit::Done));
+    let text = found.text();
+    for want in
+        ["noise floor 20.0 % (doctor --aa, 2026-11-30)", "-10.0 % is within the noise floor"]
+    {
+        assert!(text.contains(want), "{want:?} is missing in\n{text}");
+    }
+    let mut other = run("main", STEADY).1.host;
+    other.kernel = Some("another".to_owned());
+    let found = on_machine(slow, &[], &Known::test(floor, &other)).expect("comparable runs");
+    assert_eq!(found.exit(false), Exit::Regressed);
+    let text = found.text();
+    assert!(
+        text.contains("! the noise floor of this machine is not used: a run was made"),
+        "{text}"
+    );
+}
+
+#[test]
+fn gates_of_a_mix_are_one_family_and_the_text_says_so() {
+    let mix = || ("mix".to_owned(), crate::report::tests::mix());
+    let known = Known::default();
+    let found = Comparison::of(&mix(), &mix(), &Judging::default(), &[], &known).expect("a mix");
+    let gates = found.rows.iter().filter(|row| row.gates).count();
+    assert!(gates > 1, "{found:?}");
+    let text = found.text();
+    for want in [
+        &*format!("Holm over {gates} throughputs, which decide the exit code, and over "),
+        "kinds of a mix depend on each other and make up the whole: Holm's correction holds",
+    ] {
+        assert!(text.contains(want), "{want:?} is missing in\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
 fn a_comparison_says_what_it_does_not_control() {
     let text = compared(STEADY.map(|batches| batches * 9 / 10), &["errors > 0"])
         .expect("comparable runs")
@@ -68,10 +184,12 @@ fn a_comparison_says_what_it_does_not_control() {
 #[test]
 fn the_rows_of_quick_fit_100_columns_and_gate_together() {
     let quick = || ("quick".to_owned(), crate::report::tests::six_rows());
-    let comparison = Comparison::of(&quick(), &quick(), &Judging::default(), &[]);
+    let comparison =
+        Comparison::of(&quick(), &quick(), &Judging::default(), &[], &Known::default());
     let text = comparison.expect("comparable runs").text();
     assert!(text.contains("put.write_wait.p99@tls-rsa"), "{text}");
-    assert!(text.contains("6 throughputs decide the exit code"), "{text}");
+    let want = "Holm over 6 throughputs, which decide the exit code, and over ";
+    assert!(text.contains(want), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 
@@ -79,7 +197,8 @@ fn the_rows_of_quick_fit_100_columns_and_gate_together() {
 fn too_few_repeats_are_refused_with_the_number_needed() {
     let (mut short, base) = (run("pr", STEADY), run("main", STEADY));
     short.1.variants[0].measured.truncate(3);
-    let stop = Comparison::of(&short, &base, &Judging::default(), &[]).expect_err("three repeats");
+    let stop = Comparison::of(&short, &base, &Judging::default(), &[], &Known::default())
+        .expect_err("three repeats");
     let want = "run pr has 3 whole repeats and a comparison at 95 % needs 4 a side";
     assert!(stop.to_string().starts_with(want), "{stop}");
     assert_eq!(stop.exit, Exit::Usage);
@@ -115,6 +234,9 @@ fn comparisons_that_are_read_back_are_told_as_they_were() {
     let mut paced = one(STEADY);
     paced.is_paced = true;
     paced.warnings.push("the kernel differs".to_owned());
+    paced.floor = Some(crate::floor::tests::floor(0.031));
+    paced.rows[0].floor = Some(0.031);
+    paced.is_of_mix = true;
     paced.skipped.push("get.wait.p99 is not compared".to_owned());
     let comparisons = vec![one(STEADY.map(|batches| batches * 9 / 10)), paced];
     let whole = Compared { comparisons, exit: Exit::Regressed };

@@ -214,6 +214,8 @@ pub(crate) struct Output {
     pub(crate) dry_run: bool,
     /// Where what was measured is kept; absent where it is not.
     pub(crate) keep: Option<Saved>,
+    /// Where runs are, whether this one is kept or not.
+    pub(crate) runs: Option<Saved>,
 }
 
 impl Config {

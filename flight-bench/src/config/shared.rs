@@ -142,6 +142,7 @@ impl Load {
 
 impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
+        let runs = Saved::new(args.keep.runs.runs_dir.as_deref());
         Ok(Self {
             format: args.format,
             files: files_of(args.out)?,
@@ -149,6 +150,7 @@ impl Output {
             quiet: args.quiet,
             dry_run: args.dry_run,
             keep: keep(&args.keep),
+            runs,
         })
     }
 }
@@ -177,7 +179,7 @@ pub(crate) fn comparison_output(
         )));
     }
     let (format, progress) = (format.into(), Progress::None);
-    let output = Output { format, files, progress, quiet, dry_run: false, keep: None };
+    let output = Output { format, files, progress, quiet, dry_run: false, keep: None, runs: None };
     check_files(&output)?;
     Ok(output)
 }

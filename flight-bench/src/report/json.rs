@@ -5,15 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::cost::{Costs, bottleneck};
+use super::histogram;
 use super::results::{Measured, Results, Variant};
 use super::wire;
 use super::workload::Workload;
@@ -45,7 +42,7 @@ pub(super) fn document(results: &Results) -> Value {
         "tool": tool(),
         "config": results.record,
         "target": results.server,
-        "env": { "host": results.host, "clock": results.clock },
+        "env": { "host": results.host, "clock": results.clock, "aa_floor": results.floor },
         "variants": results.variants.iter().map(|one| variant(results, one)).collect::<Vec<_>>(),
         "repeats": repeats,
         "summary": results.summary(),
@@ -151,7 +148,7 @@ fn latencies(latencies: &Latencies) -> Value {
             "min_ns": summary.min_ns,
             "mean_ns": summary.mean_ns,
             "max_ns": summary.max_ns,
-            "hdr_v2": latencies.histogram(metric).and_then(exchange_format),
+            "hdr_v2": latencies.histogram(metric).and_then(histogram::written),
         });
         for ((name, _), nanos) in PERCENTILES.iter().zip(summary.percentiles_ns) {
             // p99.9 stands as p999_ns: a dot would read as a path.
@@ -160,24 +157,6 @@ fn latencies(latencies: &Latencies) -> Value {
         Some((metric.id(), value))
     };
     json!(Metric::ALL.into_iter().filter_map(figures).collect::<BTreeMap<_, _>>())
-}
-
-/// The V2 form of HdrHistogram, deflated, in base64: what its tools exchange.
-fn exchange_format(histogram: &Histogram<u64>) -> Option<String> {
-    let mut bytes = Vec::new();
-    V2DeflateSerializer::new().serialize(histogram, &mut bytes).ok()?;
-    Some(STANDARD.encode(bytes))
-}
-
-/// Whether a histogram that was read has the bounds of those that are recorded: only such can be
-/// added up.
-pub(super) fn check_bounds(histogram: &Histogram<u64>) -> anyhow::Result<()> {
-    let max = crate::limits::LATENCY_MAX.as_nanos() as u64;
-    let same = histogram.low() == 1
-        && histogram.sigfig() == crate::limits::LATENCY_DIGITS
-        && histogram.high() == max;
-    anyhow::ensure!(same, "it has other bounds than this program's");
-    Ok(())
 }
 
 fn nanos(time: std::time::Duration) -> u64 {
@@ -205,6 +184,17 @@ mod tests {
         let document = check(&gated);
         assert_eq!(document["thresholds"][0]["pass"], false);
         assert_eq!(document["thresholds"][1]["value"], Value::Null);
+    }
+
+    #[test]
+    fn a_noise_floor_follows_it_and_none_is_null() {
+        let mut run = single(Workload::Get);
+        assert_eq!(check(&run)["env"]["aa_floor"], Value::Null);
+        run.floor = Some(crate::floor::tests::floor(0.031));
+        let mut document = check(&run);
+        assert_eq!(document["env"]["aa_floor"]["throughput"], 0.031);
+        document["env"]["aa_floor"]["throughput"] = json!(-1);
+        assert!(!validator().is_valid(&document));
     }
 
     #[test]
@@ -260,10 +250,7 @@ mod tests {
     fn a_histogram_reads_back_from_the_document() {
         let document = check(&single(Workload::Get));
         let text = document["variants"][0]["latency"]["get.wait"]["hdr_v2"].as_str();
-        let bytes = STANDARD.decode(text.expect("a histogram")).expect("base64");
-        let histogram: Histogram<u64> = hdrhistogram::serialization::Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .expect("V2, deflated");
+        let histogram = histogram::read(text.expect("a histogram")).expect("V2, deflated");
         assert_eq!(histogram.len(), 5000);
     }
 

@@ -127,7 +127,7 @@ fn table(out: &mut String, table: &Table) {
 }
 
 /// Text that Markdown takes as it is, on one line.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -145,7 +145,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// What a server said, in which nothing is markup and no name calls anyone.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'").replace(['\n', '\r'], " "))
 }
 

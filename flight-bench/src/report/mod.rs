@@ -3,6 +3,7 @@
 //! Forms are functions of [`Results`] alone, so that each can be tested without a server.
 
 mod arrow;
+mod bounds;
 mod cost;
 mod csv;
 mod ending;
@@ -10,12 +11,13 @@ pub(crate) mod facts;
 pub(crate) mod figures;
 #[cfg(test)]
 mod golden_tests;
+mod histogram;
 pub(crate) mod html;
 mod json;
 mod kind;
 mod ladder;
 mod lines;
-mod markdown;
+pub(crate) mod markdown;
 mod ndjson;
 mod quick;
 mod read;
@@ -49,6 +51,8 @@ pub(crate) use flight_probe::host::Host;
 pub(crate) use json::tool;
 pub(crate) use kind::Kind;
 pub(crate) use ladder::LadderResults;
+#[cfg(test)]
+pub(crate) use ladder::tests as ladder_tests;
 pub(crate) use lines::wrapped;
 pub(crate) use read::{checked, read, time_of};
 pub(crate) use read_ladder::read_ladder;
@@ -60,6 +64,7 @@ pub(crate) use results::{
 pub(crate) use sweep::{
     SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting, read as read_sweep,
 };
+pub(crate) use threshold::of_thresholds;
 pub(crate) use warning::Warning;
 pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;
@@ -84,7 +89,7 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
             )));
         }
         // Made as the report will be, and gone at once.
-        temporary_in(folder).map_err(|error| {
+        temporary_in(folder, RIGHTS).map_err(|error| {
             let why = kind_of(&error);
             refused(format!("cannot write to the folder {}: {why}", folder.display()))
         })?;
@@ -99,15 +104,6 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Stop> {
 /// Stdout is gone or a file cannot be written; the other outputs are made all the same.
 pub(crate) fn publish(results: &Results, output: &Output) -> anyhow::Result<()> {
     publish_as(output, |format, reason| render(results, format, reason))
-}
-
-/// The same for a run that was kept: its failure is part of the report.
-///
-/// # Errors
-///
-/// As for [`publish`].
-pub(crate) fn publish_kept(results: &Results, output: &Output) -> anyhow::Result<()> {
-    publish_as(output, |format, _| render(results, format, Reason::InReport))
 }
 
 /// Prints to stdout.
@@ -156,7 +152,8 @@ pub(crate) fn html_page(results: &Results) -> String {
     html::render(results)
 }
 
-fn render(results: &Results, format: Format, reason: Reason) -> String {
+/// A run in one of its forms.
+pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
         Format::Json => json::render(results),
         Format::Ndjson => ndjson::render(results),
@@ -171,8 +168,17 @@ fn render(results: &Results, format: Format, reason: Reason) -> String {
 
 /// Writes a file under a temporary name beside its place and renames it: whole or not at all.
 pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_as(RIGHTS, path, text)
+}
+
+/// The same for its owner's eyes alone.
+pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_as(0o600, path, text)
+}
+
+fn write_as(rights: u32, path: &Path, text: &str) -> anyhow::Result<()> {
     let write = || {
-        let mut file = temporary_in(folder_of(path))?;
+        let mut file = temporary_in(folder_of(path), rights)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|failed| failed.error)?;
@@ -181,9 +187,11 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
     write().map_err(|error| kind_of(&error).into())
 }
 
-fn temporary_in(folder: &Path) -> std::io::Result<NamedTempFile> {
-    // The rights of any new file, less what the umask takes.
-    let rights = std::fs::Permissions::from_mode(0o666);
+/// Those of any new file, less what the umask takes.
+const RIGHTS: u32 = 0o666;
+
+fn temporary_in(folder: &Path, rights: u32) -> std::io::Result<NamedTempFile> {
+    let rights = std::fs::Permissions::from_mode(rights);
     tempfile::Builder::new().permissions(rights).tempfile_in(folder)
 }
 
@@ -228,7 +236,8 @@ mod file_tests {
         let path = folder.path().join("gone").join("x.json");
         let files = vec![(path.clone(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
+        let output =
+            Output { format, files, progress, quiet: true, dry_run: false, keep: None, runs: None };
         let error = publish_as(&output, |_, _| String::new()).expect_err("there is no such folder");
         let want = format!("--out {}: cannot be written: entity not found", path.display());
         assert_eq!(error.to_string(), want);
@@ -237,7 +246,8 @@ mod file_tests {
     fn check(path: &Path, want: Option<&str>) {
         let files = vec![(path.to_owned(), Format::Json)];
         let (format, progress) = (Format::Text, Progress::None);
-        let output = Output { format, files, progress, quiet: true, dry_run: false, keep: None };
+        let output =
+            Output { format, files, progress, quiet: true, dry_run: false, keep: None, runs: None };
         let got = check_files(&output).err();
         let Some(want) = want else {
             assert!(got.is_none(), "{got:?}");

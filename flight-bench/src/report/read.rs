@@ -1,16 +1,12 @@
 //! A saved run read back, so that every form can be made of it again.
 //!
 //! What a reader does not know it passes over; what it needs and does not find is an error that
-//! names it. Sizes are bounded by the file's, which its opener bounds.
+//! names it. Sizes are bounded by the file's, which its opener bounds, and by `bounds`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow, bail};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -22,8 +18,9 @@ use super::results::{
 };
 use super::warning::{Warning, WarningPart};
 use super::workload::Workload;
-use super::{Host, json};
+use super::{Host, bounds, histogram};
 use crate::exit::Exit;
+use crate::floor::Floor;
 use crate::load::{Acks, ClockInUse, CpuSample, Repeat, Resources};
 use crate::record::{
     Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
@@ -31,13 +28,14 @@ use crate::record::{
 use crate::target::TlsSide;
 use crate::threshold::ThresholdRecord;
 
-/// Reads what [`json::render`] wrote.
+/// Reads what `json::render` wrote.
 ///
 /// # Errors
 ///
 /// The text is no document of a run, or lacks what a run has.
 pub(crate) fn read(text: &str) -> anyhow::Result<Results> {
     let document = checked(text, SCHEMA)?;
+    bounds::check_run(&document)?;
     let document: Document = serde_json::from_value(document).context("a run that is not whole")?;
     document.into_results()
 }
@@ -48,7 +46,8 @@ pub(crate) fn read(text: &str) -> anyhow::Result<Results> {
 ///
 /// It is none, or of another.
 pub(crate) fn checked(text: &str, schema: &str) -> anyhow::Result<Value> {
-    let document: Value = serde_json::from_str(text).context("not JSON")?;
+    let mut document: Value = serde_json::from_str(text).context("not JSON")?;
+    bounds::disarm(&mut document);
     match document.get("schema").and_then(Value::as_str) {
         Some(known) if known == schema => Ok(document),
         Some(other) => bail!("it is a {other}; what is read here is {schema}"),
@@ -90,6 +89,8 @@ struct Environment {
     host: Host,
     /// Documents of earlier versions have none.
     clock: Option<ClockInUse>,
+    #[serde(default)]
+    aa_floor: Option<Floor>,
 }
 
 #[derive(Deserialize)]
@@ -188,6 +189,7 @@ impl Document {
             server: self.target,
             host: self.env.host,
             clock: self.env.clock,
+            floor: self.env.aa_floor.map(Floor::checked).transpose()?,
             variants: variants.into_iter().map(|(_, variant)| variant).collect(),
             verify: self.verify,
             warnings: self.warnings.into_iter().map(Warning::from).collect(),
@@ -239,7 +241,8 @@ impl RepeatPart {
                 continue;
             };
             if let Some(text) = part.hdr_v2 {
-                let histogram = histogram(&text).with_context(|| format!("the histogram {id}"))?;
+                let histogram =
+                    histogram::read(&text).with_context(|| format!("the histogram {id}"))?;
                 latencies.insert(metric, histogram);
             }
         }
@@ -291,19 +294,10 @@ impl SlicePart {
     }
 }
 
-/// Reads a histogram as documents hold it.
-fn histogram(text: &str) -> anyhow::Result<Histogram<u64>> {
-    let bytes = STANDARD.decode(text).context("not base64")?;
-    let histogram: Histogram<u64> = Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| anyhow!("not a V2 histogram: {error:?}"))?;
-    json::check_bounds(&histogram)?;
-    Ok(histogram)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::json;
     use crate::report::results::tests::{mix, results, single, six_rows};
 
     #[test]

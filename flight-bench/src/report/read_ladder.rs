@@ -1,8 +1,9 @@
 //! A ladder's document read back, so that every form can be made of it again.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use serde::Deserialize;
 
 use super::read::{checked, time_of};
@@ -74,6 +75,10 @@ struct SamplePart {
 impl Document {
     fn into_results(self) -> anyhow::Result<LadderResults> {
         let started = self.started.as_deref().map(time_of).transpose()?;
+        let mut known = BTreeSet::new();
+        if let Some(twice) = self.rungs.iter().find(|rung| !known.insert(rung.id.as_str())) {
+            bail!("it has the rung {:?} twice", twice.id);
+        }
         let rungs = self.rungs.into_iter().map(RungPart::into_rung);
         let (target, config) = (self.target, self.config);
         Ok(LadderResults {
@@ -160,5 +165,6 @@ mod tests {
         refused(r#"{"schema":"flight-bench.ladder/1"}"#, "missing field `");
         let text = ladder(1).json();
         refused(&text.replace("\"memcpy\"", "\"x\""), "\"x\" is no rung");
+        refused(&text.replace("\"tcp\"", "\"memcpy\""), "it has the rung \"memcpy\" twice");
     }
 }

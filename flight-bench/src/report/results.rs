@@ -10,6 +10,7 @@ use super::warning::Warning;
 use super::workload::Workload;
 use crate::config::Extent;
 use crate::exit::Exit;
+use crate::floor::Floor;
 use crate::load::{Acks, ClockInUse, Repeat};
 use crate::record::{ErrorTally, Latencies, Recording, Transfer};
 use crate::target::{Caps, PlaceRecord, TlsSide};
@@ -25,6 +26,8 @@ pub(crate) struct Results {
     pub(crate) host: Host,
     /// What told the time; documents of earlier versions do not say.
     pub(crate) clock: Option<ClockInUse>,
+    /// What equal sides differ by on this machine, where that was known when the run was made.
+    pub(crate) floor: Option<Floor>,
     /// In the order of the table.
     pub(crate) variants: Vec<Variant>,
     pub(crate) verify: Option<VerifyRecord>,

@@ -148,6 +148,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             why: "CPU and kernel call the time stamp counter steady".into(),
             call_ns: 8.5,
         }),
+        floor: None,
         variants: rows.iter().map(|row| filled(*row)).collect(),
         verify: None,
         warnings: Vec::new(),

@@ -1,27 +1,45 @@
 //! What became of thresholds, a line each.
 
 use super::lines::line;
+use crate::compare::probability;
 use crate::figure::Unit;
-use crate::threshold::ThresholdRecord;
+use crate::threshold::{P_MAX, ThresholdRecord};
 
 pub(super) fn lines(out: &mut String, thresholds: &[ThresholdRecord]) {
-    for threshold in thresholds {
-        let verdict = if threshold.pass { "pass" } else { "FAIL" };
-        line(out, &format!("{verdict}  {}: {}", threshold.expr, threshold.found()));
+    for told in of_thresholds(thresholds) {
+        line(out, &told);
     }
 }
 
+/// What became of each, and over how many they were corrected.
+pub(crate) fn of_thresholds(thresholds: &[ThresholdRecord]) -> Vec<String> {
+    let told = thresholds.iter().map(|threshold| {
+        let verdict = if threshold.pass { "pass" } else { "FAIL" };
+        format!("{verdict}  {}: {}", threshold.expr, threshold.found())
+    });
+    let family = thresholds.iter().filter(|threshold| threshold.p.is_some()).count();
+    let note = (family > 1).then(|| {
+        format!(
+            "p of thresholds: Mann-Whitney, one-sided; Holm over {family} against the base; up to \
+             {} fails",
+            probability(P_MAX)
+        )
+    });
+    told.chain(note).collect()
+}
+
 impl ThresholdRecord {
-    /// `131 MB/s (129 MB/s to 133 MB/s)`.
+    /// `131 MB/s (129 MB/s to 133 MB/s)`, and p of a change from the base.
     pub(crate) fn found(&self) -> String {
         let Some(value) = self.value else { return "not measured".to_owned() };
         let shown = |value: f64| match Unit::of_name(&self.unit) {
             Some(unit) => unit.show(value),
             None => format!("{value:+.1} {}", self.unit),
         };
+        let p = self.p.map_or_else(String::new, |p| format!(" · p {}", probability(p)));
         match (self.lo, self.hi) {
-            (Some(lo), Some(hi)) => format!("{} ({} to {})", shown(value), shown(lo), shown(hi)),
-            _ => shown(value),
+            (Some(lo), Some(hi)) => format!("{} ({} to {}){p}", shown(value), shown(lo), shown(hi)),
+            _ => shown(value) + &p,
         }
     }
 }

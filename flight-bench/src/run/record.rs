@@ -21,6 +21,7 @@ pub(super) fn of(config: &Config) -> Results {
         server: matches!(config.target, Target::Given { .. }).then_some(given),
         host: Host::read(),
         clock: Some(clock_in_use()),
+        floor: None,
         variants: Vec::new(),
         verify: None,
         warnings: warnings(config, cfg!(debug_assertions)),

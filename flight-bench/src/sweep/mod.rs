@@ -80,6 +80,7 @@ impl SweepConfig {
             quiet: output.quiet,
             dry_run: output.dry_run,
             keep: keep(&output.keep),
+            runs: None,
         };
         check_files(&output)?;
         Ok(Self { told, workload, what, rounds, seed: design.order_seed, output })

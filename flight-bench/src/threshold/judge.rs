@@ -1,6 +1,6 @@
 //! Whether thresholds hold for a run.
 
-use flight_stats::{Confidence, compare_unpaired, geometric_mean};
+use flight_stats::{Confidence, compare_unpaired, geometric_mean, holm, p_above, p_below};
 
 use super::{Against, Operator, Threshold, ThresholdRecord};
 use crate::report::Results;
@@ -11,7 +11,29 @@ pub(crate) fn judge(
     results: &Results,
     base: Option<&Results>,
 ) -> Vec<ThresholdRecord> {
-    thresholds.iter().map(|threshold| threshold.judge(results, base)).collect()
+    let mut judged: Vec<ThresholdRecord> =
+        thresholds.iter().map(|threshold| threshold.judge(results, base)).collect();
+    correct(&mut judged);
+    judged
+}
+
+/// Up to this a one-sided p says what the whole of a two-sided 95 % interval does.
+pub(crate) const P_MAX: f64 = 0.025;
+
+/// Corrects thresholds against the base for each other (Holm): of many, one fails by chance as often
+/// as one alone. What was not measured fails all the same.
+fn correct(judged: &mut [ThresholdRecord]) {
+    let mut family: Vec<_> = judged.iter_mut().filter(|one| one.p.is_some()).collect();
+    // One alone is decided by its interval, which is what is told.
+    if family.len() < 2 {
+        return;
+    }
+    let asked: Vec<f64> = family.iter().filter_map(|one| one.p).collect();
+    let Ok(corrected) = holm(&asked) else { return };
+    for (one, p) in family.iter_mut().zip(corrected) {
+        one.p = Some(p);
+        one.pass |= p > P_MAX;
+    }
 }
 
 /// An estimate with the ends of its interval; both are the estimate where it is exact.
@@ -24,15 +46,18 @@ struct Found {
 impl Threshold {
     fn judge(&self, results: &Results, base: Option<&Results>) -> ThresholdRecord {
         let values = self.figure.values(results);
-        let (found, limit, unit) = match self.against {
+        let (found, p, limit, unit) = match self.against {
             Against::Value(limit) => {
                 let found = values.as_deref().and_then(|values| self.estimate(values));
-                (found, limit, self.figure.unit().name())
+                (found, None, limit, self.figure.unit().name())
             }
             Against::Base(limit) => {
                 let base = base.and_then(|base| self.figure.values(base));
-                let found = values.zip(base).and_then(|(values, base)| change(&values, &base));
-                (found, limit, "%")
+                let sides = values.zip(base);
+                let found = sides.as_ref().and_then(|(values, base)| change(values, base));
+                let p = sides.filter(|_| found.is_some());
+                let p = p.and_then(|(values, base)| self.operator.p(&values, &base, limit));
+                (found, p, limit, "%")
             }
         };
         let interval = found.and_then(|found| found.interval);
@@ -41,6 +66,7 @@ impl Threshold {
             value: found.map(|found| found.value),
             lo: interval.map(|(lo, _)| lo),
             hi: interval.map(|(_, hi)| hi),
+            p,
             limit,
             unit: unit.into(),
             // What was not measured cannot be called good.
@@ -72,6 +98,16 @@ fn change(values: &[f64], base: &[f64]) -> Option<Found> {
 }
 
 impl Operator {
+    /// How often chance makes `values` lie so far beyond a change of `limit` percent from `base`.
+    fn p(self, values: &[f64], base: &[f64], limit: f64) -> Option<f64> {
+        let ratio = 1.0 + limit / 100.0;
+        match self {
+            Self::Less | Self::LessOrEqual => p_below(values, base, ratio),
+            Self::Greater | Self::GreaterOrEqual => p_above(values, base, ratio),
+        }
+        .ok()
+    }
+
     /// Whether every value of the interval is on the failing side, so its nearest end.
     fn holds_for_all(self, found: Found, limit: f64) -> bool {
         let (lo, hi) = found.interval.unwrap_or((found.value, found.value));
@@ -150,6 +186,24 @@ mod tests {
         assert!((got.value.expect("a change") + 9.98).abs() < 0.01, "{got:?}");
         assert!(judged("get.bytes_per_s vs base < -10%").pass);
         assert!(judged("get.wait.p50 vs base > 0%").pass);
+    }
+
+    #[test]
+    fn what_was_not_measured_fails_among_others_too() {
+        let (slow, base) = (run([900, 901, 902, 903, 904]), run([1000, 1001, 1002, 1003, 1004]));
+        let exprs = [
+            "get.bytes_per_s vs base < -3%",
+            "put.bytes_per_s vs base < -3%",
+            "get.bytes_per_s vs base > 3%",
+            "get.bytes_per_s vs base > -200%",
+        ];
+        let thresholds = exprs.map(|expr| expr.parse().expect("an expression"));
+        let got = judge(&thresholds, &slow, Some(&base));
+        let told: Vec<_> = got.iter().map(|one| (one.pass, one.p.is_some())).collect();
+        // Every change is above -200 %.
+        assert_eq!(told, [(false, true), (false, false), (true, true), (false, true)], "{got:?}");
+        let close = |got: Option<f64>, want: f64| (got.unwrap_or(-1.0) - want).abs() < 1e-12;
+        assert!(close(got[0].p, 3.0 / 252.0) && close(got[2].p, 1.0), "{got:?}");
     }
 
     fn check(expr: &str, results: &Results, pass: bool) {

@@ -1,7 +1,8 @@
 //! Thresholds that fail a run: `put.ack.p99 > 5ms`, `get.bytes_per_s vs base < -3%`.
 //!
 //! An expression says what must not be. It holds only where the whole 95 % interval says so: a
-//! figure that may as well lie on the good side does not fail. What is measured is `figure`'s.
+//! figure that may as well lie on the good side does not fail. Several against the base are one
+//! family, corrected for each other. What is measured is `figure`'s.
 
 mod judge;
 mod parse;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::report::Name;
 
-pub(crate) use judge::judge;
+pub(crate) use judge::{P_MAX, judge};
 
 /// An expression that was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +49,10 @@ pub(crate) struct ThresholdRecord {
     pub(crate) lo: Option<f64>,
     pub(crate) hi: Option<f64>,
     pub(crate) limit: f64,
-    /// Of all of them: `B/s`, `1/s`, `ns`, `1`, or `%` of a change.
+    /// Of a change from the base: one-sided, corrected for all thresholds against it.
+    #[serde(default)]
+    pub(crate) p: Option<f64>,
+    /// Of all of them but p: `B/s`, `1/s`, `ns`, `1`, or `%` of a change.
     pub(crate) unit: Name,
     pub(crate) pass: bool,
 }

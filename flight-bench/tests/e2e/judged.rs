@@ -47,14 +47,8 @@ fn kept_runs_are_compared_and_a_regression_ends_with_3() {
     assert_eq!((&row["figure"], &row["gates"]), (&json!("get.bytes_per_s"), &json!(true)));
     assert_eq!(row["base"], row["value"]);
 
-    // The same run, were its windows ten times as long, moves a tenth a second.
     let slow = kept.path().join("slow.json");
-    let text = saving(kept.path(), "report main --format json").ended(0).stdout;
-    let mut document: Value = serde_json::from_str(&text).expect("JSON");
-    for repeat in document["repeats"].as_array_mut().expect("repeats") {
-        repeat["window_ns"] = json!(repeat["window_ns"].as_u64().expect("a window") * 10);
-    }
-    std::fs::write(&slow, document.to_string()).expect("room for a run");
+    slowed(kept.path(), "main", &slow);
     let text = saving(kept.path(), &format!("compare main {}", slow.display())).ended(3).stdout;
     for want in ["get.bytes_per_s", "-90.0 %", "regressed", "not interleaved: drift not controlled"]
     {
@@ -116,6 +110,61 @@ fn a_server_is_started_anew_for_every_run_of_equal_sides() {
 }
 
 #[test]
+fn the_noise_of_this_machine_is_kept_and_taken_into_account() {
+    let kept = TempDir::new().expect("a temporary folder");
+    let floor = kept.path().join("floor.json");
+    let found = saving(kept.path(), "doctor --aa --max-time 40s --quiet --format json").ended(0);
+    let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
+    let here = &document["aa_floor"];
+    assert!(here["pairs"].as_u64() >= Some(6) && here["throughput"].is_number(), "{document:#}");
+    assert!(["yes", "coarse", "no"].iter().any(|fit| here["fit"] == *fit), "{document:#}");
+    let text = std::fs::read_to_string(&floor).expect("a floor is kept");
+    let mut file: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(file["throughput"], here["throughput"]);
+
+    // A machine so noisy that half is as good as whole: the same slower run says nothing there.
+    let (server, _folder) = serve_known();
+    let measure = format!("get {} {SHORT} --repeats 4 --quiet", server.endpoint());
+    saving(kept.path(), &measure).ended(0);
+    let slow = kept.path().join("slow.json");
+    slowed(kept.path(), "last", &slow);
+    let compare = format!("compare last {} --format json", slow.display());
+    file["throughput"] = json!(0.001);
+    std::fs::write(&floor, file.to_string()).expect("room for a floor");
+    let document = saving(kept.path(), &compare).ended(3).json_of("compare");
+    assert_eq!(document["env"]["aa_floor"]["throughput"], 0.001);
+    file["throughput"] = json!(20.0);
+    std::fs::write(&floor, file.to_string()).expect("room for a floor");
+    let document = saving(kept.path(), &compare).ended(0).json_of("compare");
+    let row = &document["comparisons"][0]["rows"][0];
+    assert_eq!((&row["verdict"], &row["floor"]), (&json!("inconclusive"), &json!(20.0)));
+    let run = saving(kept.path(), &format!("{measure} --baseline last --format json")).ended(0);
+    assert_eq!(run.json()["env"]["aa_floor"]["throughput"], 20.0);
+    assert!(run.stderr.is_empty(), "{}", run.stderr);
+
+    // One that is broken is told and left alone.
+    std::fs::write(&floor, "{").expect("room for a floor");
+    let text = saving(kept.path(), &compare.replace(" --format json", "")).ended(3).stdout;
+    let want = "! the noise floor of this machine is not known: ";
+    assert!(text.contains(want) && text.contains("it is broken"), "{text}");
+    let run = saving(kept.path(), &format!("{measure} --format json")).ended(0);
+    assert!(run.json()["env"]["aa_floor"].is_null());
+}
+
+#[test]
+fn a_noise_floor_that_cannot_be_measured_is_refused_in_a_sentence() {
+    let kept = TempDir::new().expect("a temporary folder");
+    let check = |line: &str, code: i32, want: &str| {
+        let run = saving(kept.path(), line).ended(code);
+        assert!(run.stderr.contains(want), "{line}: {}", run.stderr);
+    };
+    check("doctor --aa --max-time 9s", 2, "--max-time 9s is outside 10s to 3600s");
+    check("doctor --aa --server-bin /none", 2, "--server-bin /none is not a file");
+    check("doctor --aa --quiet --server-bin /bin/true", 1, "pair 1, side A");
+    assert!(!kept.path().join("floor.json").exists());
+}
+
+#[test]
 fn commands_are_timed_and_a_slower_one_is_a_regression() {
     let run = |a: &str, b: &str| {
         let mut command = command("ab --pairs 6 --format json --quiet");
@@ -163,6 +212,16 @@ fn wrong_use_is_refused_before_anything_is_measured() {
     check("compare ./one.json ./two.json", "run ./one.json: cannot read ./one.json");
     check("ab get", "both sides are the same; tell them apart with --a and --b");
     check("ab --aa get --repeats 2", "give --pairs in place of --repeats");
+}
+
+/// Writes a kept run as it were, were its windows ten times as long: it moves a tenth a second.
+fn slowed(kept: &Path, run: &str, slow: &Path) {
+    let text = saving(kept, &format!("report {run} --format json")).ended(0).stdout;
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    for repeat in document["repeats"].as_array_mut().expect("repeats") {
+        repeat["window_ns"] = json!(repeat["window_ns"].as_u64().expect("a window") * 10);
+    }
+    std::fs::write(slow, document.to_string()).expect("room for a run");
 }
 
 /// Runs flight-bench with its runs in `folder`.

@@ -34,6 +34,7 @@ fn every_command_of_the_page_does_what_it_says() {
             ("DURATION", "150ms"),
             ("WARMUP", "20ms"),
             ("SAMPLE_ROWS", "20k"),
+            ("MAX_TIME", "20s"),
             ("QUIET", "true"),
         ];
         for (name, value) in short {
