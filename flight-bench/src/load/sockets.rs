@@ -1,7 +1,7 @@
 //! What the kernel says of the connections that are measured, over a window.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use flight_net::client::Sockets;
 use flight_probe::tcp::TcpInfo;
@@ -26,12 +26,14 @@ pub(crate) struct TcpSpent {
     pub(crate) congestion_window: Option<u64>,
 }
 
-/// What connections had done when the window opened.
-pub(super) struct Before(Vec<(Arc<OwnedFd>, TcpInfo)>);
+/// What connections had done when the window opened. It keeps none of them open.
+pub(super) struct Before(Vec<(Weak<OwnedFd>, TcpInfo)>);
 
 impl Before {
     pub(super) fn read(sockets: &Sockets) -> Self {
-        let read = |socket: Arc<OwnedFd>| TcpInfo::of(&socket).ok().map(|info| (socket, info));
+        let read = |socket: Arc<OwnedFd>| {
+            TcpInfo::of(&socket).ok().map(|info| (Arc::downgrade(&socket), info))
+        };
         Self(sockets.open().into_iter().filter_map(read).collect())
     }
 
@@ -42,7 +44,8 @@ impl Before {
         let now = open.iter().filter_map(|socket| Some((socket, TcpInfo::of(socket).ok()?)));
         let both: Vec<(TcpInfo, TcpInfo)> = now
             .map(|(socket, info)| {
-                let known = self.0.iter().find(|(before, _)| Arc::ptr_eq(before, socket));
+                let socket = Arc::downgrade(socket);
+                let known = self.0.iter().find(|(before, _)| before.ptr_eq(&socket));
                 (known.map(|(_, info)| *info).unwrap_or_default(), info)
             })
             .collect();
@@ -77,7 +80,37 @@ fn spent(both: &[(TcpInfo, TcpInfo)]) -> Option<TcpSpent> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use flight_net::client::{ConnectOptions, Connector};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_ends_within_the_window_is_neither_kept_open_nor_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        let endpoint = format!("grpc://{address}").parse().expect("an endpoint");
+        let sockets = Sockets::default();
+        let connector = Connector::new(endpoint, None, ConnectOptions::default());
+        let connector = connector.watched(sockets.clone());
+        let stays = connector.connect_streams().await.expect("somebody listens");
+        let ends = connector.connect_streams().await.expect("somebody listens");
+        let before = Before::read(&sockets);
+        let counted = || before.until_now(&sockets).map(|spent| spent.connections);
+        assert_eq!(counted(), Some(2));
+        drop(ends);
+        let closed = async {
+            while sockets.open().len() > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let closed = tokio::time::timeout(Duration::from_secs(20), closed).await;
+        assert!(closed.is_ok(), "what was read before the window keeps its socket open");
+        assert_eq!(counted(), Some(1));
+        drop(stays);
+    }
 
     fn info(sent: u64, received: u64, round_trip_us: u32) -> TcpInfo {
         TcpInfo {

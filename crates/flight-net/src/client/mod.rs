@@ -141,13 +141,15 @@ impl Connector {
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
         self.in_time(async {
             let Socket { wire, negotiated, words, times, held } = self.socket().await?;
-            let mut connection = match wire {
-                Wire::Tcp { stream, .. } => self.http2(stream, negotiated, words, times).await,
-                Wire::Unix(stream) => self.http2(stream, negotiated, words, times).await,
-                Wire::Tls { stream, .. } => self.http2(stream, negotiated, words, times).await,
-            }?;
-            connection.socket = held;
-            Ok(connection)
+            match wire {
+                Wire::Tcp { stream, .. } => {
+                    self.http2(stream, negotiated, words, times, held).await
+                }
+                Wire::Unix(stream) => self.http2(stream, negotiated, words, times, held).await,
+                Wire::Tls { stream, .. } => {
+                    self.http2(stream, negotiated, words, times, held).await
+                }
+            }
         })
         .await
     }
@@ -164,9 +166,8 @@ impl Connector {
                 let socket = self.in_time(self.socket()).await?;
                 let http2 = self.options.http2;
                 let max = self.options.message_bytes_max;
-                let own =
-                    OwnConnection::start(socket.wire, self.origin(), http2, max, socket.words);
-                Ok(StreamConnection::own(own, socket.held))
+                let Socket { wire, words, held, .. } = socket;
+                Ok(OwnConnection::start(wire, held, self.origin(), http2, max, words).into())
             }
         }
     }
@@ -245,6 +246,7 @@ impl Connector {
         negotiated: Option<Negotiated>,
         words: Words,
         mut times: ConnectTimes,
+        held: Held,
     ) -> Result<Connection, ConnectError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -265,6 +267,8 @@ impl Connector {
         let (broken, broke) = Broken::new(words.clone());
         tokio::spawn(async move {
             let why = words.of(connection.await.err().as_ref());
+            // Another descriptor of the wire: it would keep the socket open.
+            drop(held);
             tracing::debug!(why, "the connection ended");
             // Nobody listens once the last clone of the connection is gone.
             let _ = broke.send(Some(Arc::from(why)));
@@ -276,7 +280,6 @@ impl Connector {
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
-            socket: None,
         })
     }
 }
@@ -319,8 +322,6 @@ pub struct Connection {
     negotiated: Option<Negotiated>,
     times: ConnectTimes,
     message_bytes_max: usize,
-    /// Held, so that it is listed.
-    socket: Held,
 }
 
 impl Connection {

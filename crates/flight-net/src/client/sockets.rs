@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::net::TcpStream;
 
-/// The TCP sockets of the connections that a [`Connector`](super::Connector) made, each for as long
-/// as somebody holds its connection: a descriptor that lived on would keep the peer from hearing
-/// that the connection was closed. Clones share the list.
+/// The TCP sockets of the connections that a [`Connector`](super::Connector) made, each until its
+/// connection ends: a descriptor that lived on would keep the peer from hearing of that. Clones
+/// share the list.
 #[derive(Debug, Clone, Default)]
 pub struct Sockets(Arc<Mutex<Vec<Weak<OwnedFd>>>>);
 
-/// Keeps a socket in the list.
+/// Keeps a socket in the list; the task that owns the connection holds it.
 pub(super) type Held = Option<Arc<OwnedFd>>;
 
 impl Sockets {
-    /// Those that are open. Each is a descriptor of its own, for `TCP_INFO` and the like.
+    /// Those that are open. Each is a descriptor of its own, for `TCP_INFO` and the like, and keeps
+    /// the socket open: for long, hold a [`Weak`].
     pub fn open(&self) -> Vec<Arc<OwnedFd>> {
         let mut sockets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sockets.retain(|socket| socket.strong_count() > 0);
