@@ -53,6 +53,8 @@ pub(crate) const PERF_RECORDS_MAX: u64 = 1 << 40;
 pub(crate) const ENDPOINTS_MAX: usize = 65_536;
 /// Distinct places that a server names for its endpoints.
 pub(crate) const LOCATIONS_MAX: usize = 1_024;
+/// For looking at all of them, one after another.
+pub(crate) const LOCATIONS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Characters of the name of such a place in reports.
 pub(crate) const LOCATION_CHARS_MAX: usize = 200;
 /// Characters of a source in a sentence or a heading; a query may be long.
