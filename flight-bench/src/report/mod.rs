@@ -55,7 +55,7 @@ pub(crate) use results::tests;
 pub(crate) use results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
-pub(crate) use sweep::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
+pub(crate) use sweep::{RATE, SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting};
 pub(crate) use warning::Warning;
 pub(crate) use warnings::{findings, is_saturated};
 pub(crate) use workload::Workload;
