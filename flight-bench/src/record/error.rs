@@ -25,6 +25,11 @@ impl Failure {
     pub(crate) fn is_transient(&self) -> bool {
         matches!(&*self.code, "CONNECT" | "UNAVAILABLE" | "CUT")
     }
+
+    /// Whether what came is not what was sent: that is wrong whenever it comes.
+    pub(super) fn is_of_data(&self) -> bool {
+        matches!(&*self.code, "DECODE" | "MISMATCH")
+    }
 }
 
 impl From<tonic::Status> for Failure {

@@ -24,6 +24,8 @@ pub(crate) struct Recording {
     pub(crate) counts: Counts,
     pub(crate) latencies: Latencies,
     pub(crate) errors: ErrorTally,
+    /// Failures from before the window, of calls that are not measured.
+    pub(crate) early_errors: ErrorTally,
     pub(crate) streams: Vec<StreamCounts>,
     /// Of a window with an end.
     pub(crate) slices: Slices,
@@ -122,6 +124,7 @@ impl Recorder {
             counts: Counts::default(),
             latencies: Latencies::with_room_for(metrics),
             errors: ErrorTally::default(),
+            early_errors: ErrorTally::default(),
             streams: streams.into_iter().map(stream).collect(),
             slices: Slices::default(),
             parts: Vec::new(),
@@ -237,11 +240,17 @@ impl Recorder {
         self.recording.counts.reconnects += u64::from(self.window.contains(at));
     }
 
-    pub(crate) fn failed(&mut self, failure: Failure) {
+    /// Counts a failure; one from before the window apart, unless the data was wrong.
+    pub(crate) fn failed(&mut self, failure: Failure, at: Instant) {
+        let early = self.window.is_ahead_of(at) && !failure.is_of_data();
+        let count = |of: &mut Recording, failure| {
+            let tally = if early { &mut of.early_errors } else { &mut of.errors };
+            tally.add(failure);
+        };
         if let Some(part) = self.part() {
-            part.errors.add(failure.clone());
+            count(part, failure.clone());
         }
-        self.recording.errors.add(failure);
+        count(&mut self.recording, failure);
     }
 
     pub(crate) fn into_recording(self) -> Recording {
@@ -250,6 +259,12 @@ impl Recorder {
 }
 
 impl Recording {
+    /// Counts early failures among the others: where something did not get going they say why.
+    pub(crate) fn count_early_errors(&mut self) {
+        self.errors.merge(&std::mem::take(&mut self.early_errors));
+        self.parts.iter_mut().for_each(Self::count_early_errors);
+    }
+
     /// Adds what another thread recorded; streams stay in the order of their ids.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.transfer.add(other.counts.transfer);
@@ -257,6 +272,7 @@ impl Recording {
         self.counts.reconnects = self.counts.reconnects.saturating_add(other.counts.reconnects);
         self.latencies.merge(&other.latencies);
         self.errors.merge(&other.errors);
+        self.early_errors.merge(&other.early_errors);
         self.slices.merge(&other.slices);
         self.streams.extend(other.streams);
         self.streams.sort_by_key(|stream| stream.id);
@@ -304,6 +320,29 @@ mod tests {
     }
 
     #[test]
+    fn failures_of_the_warm_up_stand_apart_unless_the_data_was_wrong() {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let window = Arc::new(Window::unset(origin));
+        let recorder = Recorder::new(Arc::clone(&window), Arc::default(), &[], [(0, 0)]);
+        let mut recorder = recorder.with_parts([vec![]]);
+        recorder.turn_to(Some(0));
+        recorder.failed(Failure::new("UNAVAILABLE", "it starts"), at(10));
+        window.set(at(100), Some(at(200)));
+        recorder.failed(Failure::new("UNAVAILABLE", "it starts"), at(99));
+        recorder.failed(Failure::new("MISMATCH", "rows are missing"), at(99));
+        recorder.failed(Failure::new("INTERNAL", "in the window"), at(100));
+        // Of an upload that was sent in it.
+        recorder.failed(Failure::new("INTERNAL", "behind the window"), at(250));
+        let mut got = Recording::default();
+        got.merge(recorder.into_recording());
+        let totals = |of: &Recording| (of.errors.total(), of.early_errors.total());
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((3, 2), (3, 2)));
+        got.count_early_errors();
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((5, 0), (5, 0)));
+    }
+
+    #[test]
     fn threads_add_up_and_streams_keep_their_order() {
         let mut all = Recording::default();
         for (id, batches) in [(2, 2), (0, 1), (1, 3)] {
@@ -337,7 +376,7 @@ mod tests {
             recorder.operated(Operation { intended: None, began: at(50), ended: at(ended) });
         }
         recorder.turn_to(Some(1));
-        recorder.failed(Failure::new("NOT_FOUND", "no such dataset"));
+        recorder.failed(Failure::new("NOT_FOUND", "no such dataset"), at(150));
         let mut got = Recording::default();
         got.merge(recorder.into_recording());
         let counts = |of: &Recording| {

@@ -29,6 +29,11 @@ impl Window {
         self.opens_ns.store(self.since_origin(opens), Ordering::Release);
     }
 
+    /// Whether a time lies before it, as all do until it is set.
+    pub(crate) fn is_ahead_of(&self, at: Instant) -> bool {
+        self.since_origin(at) < self.opens_ns.load(Ordering::Acquire)
+    }
+
     pub(crate) fn contains(&self, at: Instant) -> bool {
         let at = self.since_origin(at);
         self.opens_ns.load(Ordering::Acquire) <= at && at < self.closes_ns.load(Ordering::Relaxed)

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use arrow_array::RecordBatch;
@@ -170,6 +171,22 @@ fn what_happens_during_the_warm_up_is_not_in_the_table() {
 }
 
 #[test]
+fn a_call_that_fails_before_the_clock_starts_is_told_and_is_no_error() {
+    let line = |extent: &str| {
+        let server = Foreign::start(Lie::Busy);
+        let line = format!("get {} --source path:x --repeats 1 {extent}", server.uri());
+        bench(&format!("{line} --format json"))
+    };
+    let got = line("--duration 100ms --warmup 0s").ended(0).json();
+    assert!(got["repeats"][0]["errors"].as_object().is_some_and(|errors| errors.is_empty()));
+    let warnings = got["warnings"].to_string();
+    assert!(warnings.contains("1 call failed before the clock started: UNAVAILABLE"), "{warnings}");
+    // A fixed amount has no warm-up: the clock starts with its first call.
+    let got = line("--passes 3").ended(1).json();
+    assert_eq!(count(&got, "/repeats/0/errors/UNAVAILABLE/count"), 1);
+}
+
+#[test]
 fn a_server_that_sends_another_schema_than_it_announced_fails_the_run() {
     check(Lie::Schema, "the server announced a schema of 1 fields and sent another of 2");
 }
@@ -219,6 +236,8 @@ enum Lie {
     Body,
     /// Sends a checksum of zero.
     Checksum,
+    /// Is busy when it is asked to send for the first time.
+    Busy,
 }
 
 /// A running server; stops when dropped.
@@ -239,7 +258,8 @@ impl Foreign {
                 let incoming = TcpIncoming::bind(any).expect("a free port");
                 let incoming = incoming.with_nodelay(Some(true));
                 sender.send(incoming.local_addr().expect("an address")).expect("the test waits");
-                let service = FlightServiceServer::new(Service { lie });
+                let service =
+                    FlightServiceServer::new(Service { lie, asked: AtomicBool::new(false) });
                 let served = Server::builder()
                     .add_service(service)
                     .serve_with_incoming_shutdown(incoming, async { drop(stopped.await) });
@@ -267,6 +287,7 @@ impl Drop for Foreign {
 
 struct Service {
     lie: Lie,
+    asked: AtomicBool,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -302,7 +323,7 @@ impl FlightService for Service {
         let rows = match self.lie {
             Lie::Rows => ROWS as i64 + 1,
             Lie::Unknown => -1,
-            Lie::None | Lie::Schema | Lie::Body | Lie::Checksum => ROWS as i64,
+            Lie::None | Lie::Schema | Lie::Body | Lie::Checksum | Lie::Busy => ROWS as i64,
         };
         let info = FlightInfo::new()
             .try_with_schema(&schema)
@@ -323,6 +344,9 @@ impl FlightService for Service {
         _request: Request<Ticket>,
     ) -> Result<Response<Self::DoGetStream>, Status> {
         let lie = self.lie;
+        if lie == Lie::Busy && !self.asked.swap(true, Ordering::Relaxed) {
+            return Err(Status::unavailable("come back later"));
+        }
         let messages = FlightDataEncoderBuilder::new()
             .with_schema(known_schema())
             .build(stream::iter([Ok(batch())]))
@@ -333,7 +357,7 @@ impl FlightService for Service {
                         message.data_body = message.data_body.slice(..half);
                     }
                     Lie::Checksum => message.app_metadata = "xxh3:0000000000000000".into(),
-                    Lie::None | Lie::Rows | Lie::Unknown | Lie::Schema => {}
+                    Lie::None | Lie::Rows | Lie::Unknown | Lie::Schema | Lie::Busy => {}
                 }
                 message
             })
