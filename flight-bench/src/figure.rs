@@ -457,14 +457,13 @@ mod tests {
         let check = |run: &Results, name: &str, want: Option<f64>| {
             assert_eq!(Figure::parse(name).expect("a name").per_event(run), want, "{name}");
         };
-        check(&run, "get.wait.p99", Some(1.0));
+        check(&run, "get.stream.p99", Some(1.0));
         check(&run, "get.response.p99", Some(1.0));
-        check(&run, "get.stream.p99", Some(0.0));
         check(&run, "get.bytes_per_s", None);
         for measured in &mut run.variants[0].measured {
             measured.repeat.recording.counts.transfer.batches *= 4;
         }
-        check(&run, "get.wait.p99", Some(0.25));
+        check(&run, "get.stream.p99", Some(0.25));
         check(&run, "get.response.p99", Some(1.0));
     }
 

@@ -1,8 +1,7 @@
 //! Counts of what comes by chance.
 
-/// How many standard deviations from its mean a Poisson number is looked for: beyond them its
-/// chances are below what a floating-point number tells from zero.
-const DEVIATIONS: f64 = 40.0;
+/// What adds less than this to a sum is left out of it.
+const NEGLIGIBLE: f64 = 1e-17;
 /// Up to here logarithms of factorials are summed.
 const SUMMED_MAX: u64 = 32;
 
@@ -11,19 +10,33 @@ pub fn poisson_at_most(count: u64, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 1.0;
     }
-    let reach = DEVIATIONS * mean.sqrt() + DEVIATIONS;
-    if count as f64 >= mean + reach {
-        return 1.0;
+    // Both tails are summed from their largest term on, which alone may be as small as can be told.
+    if (count as f64) < mean {
+        let terms = (0..=count).rev().map(|number| number as f64 / mean);
+        return chance_of(count, mean) * tail(terms);
     }
-    let first = (mean - reach).max(0.0) as u64;
+    let above = count.saturating_add(1);
+    let terms = (above.saturating_add(1)..).map(|number| mean / number as f64);
+    f64::max(1.0 - chance_of(above, mean) * tail(terms), 0.0)
+}
+
+/// The chance of just this number.
+fn chance_of(number: u64, mean: f64) -> f64 {
     // exp(-mean) itself is zero for means of some hundreds.
-    let mut chance = (first as f64 * mean.ln() - mean - ln_factorial(first)).exp();
-    let mut sum = 0.0;
-    for number in first..=count {
-        sum += chance;
-        chance *= mean / (number + 1) as f64;
+    (number as f64 * mean.ln() - mean - ln_factorial(number)).exp()
+}
+
+/// The sum of a tail in units of its first term, by the ratios of neighbours, which are below 1.
+fn tail(ratios: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut term) = (1.0, 1.0);
+    for ratio in ratios {
+        term *= ratio;
+        if term < NEGLIGIBLE * sum {
+            break;
+        }
+        sum += term;
     }
-    f64::min(sum, 1.0)
+    sum
 }
 
 /// By Stirling's series, whose next term is below 1e-11 where it is used.

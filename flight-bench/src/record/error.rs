@@ -26,9 +26,10 @@ impl Failure {
         matches!(&*self.code, "CONNECT" | "UNAVAILABLE" | "CUT")
     }
 
-    /// Whether what came is not what was sent: that is wrong whenever it comes.
-    pub(super) fn is_of_data(&self) -> bool {
-        matches!(&*self.code, "DECODE" | "MISMATCH")
+    /// Whether it counts before the window too: connections do, and data that is not what was sent
+    /// is wrong whenever it comes.
+    pub(super) fn counts_outside_window(&self) -> bool {
+        matches!(&*self.code, "CONNECT" | "DECODE" | "MISMATCH")
     }
 }
 

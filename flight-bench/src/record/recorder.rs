@@ -6,14 +6,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{ErrorTally, Failure, Latencies, Live, Metric, SLICES, Slices, Window};
+use super::window::{Place, View};
+use super::{ErrorTally, Failure, Latencies, Live, Metric, Slices, Window};
 
 /// Written by one worker thread; nobody else sees it until the thread is done.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    window: Arc<Window>,
+    window: View,
     live: Arc<Live>,
     recording: Recording,
+    /// Of each stream: when its last batch or call ended, in or out of the window.
+    last_ns: Vec<Option<u64>>,
     /// The part of a mix that what is recorded next belongs to.
     part: Option<usize>,
 }
@@ -93,6 +96,16 @@ impl StreamCounts {
 }
 
 impl Transfer {
+    /// Adds what one event moved.
+    #[inline]
+    fn credit(&mut self, one: Self) {
+        self.batches += one.batches;
+        self.rows += one.rows;
+        self.logical_bytes += one.logical_bytes;
+        self.encoded_bytes += one.encoded_bytes;
+        self.operations += one.operations;
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         // Runs are read back from files, which may hold anything.
         self.batches = self.batches.saturating_add(other.batches);
@@ -120,16 +133,18 @@ impl Recorder {
             last: None,
             done: None,
         };
+        let streams: Vec<StreamCounts> = streams.into_iter().map(stream).collect();
+        let last_ns = vec![None; streams.len()];
         let recording = Recording {
             counts: Counts::default(),
             latencies: Latencies::with_room_for(metrics),
             errors: ErrorTally::default(),
             early_errors: ErrorTally::default(),
-            streams: streams.into_iter().map(stream).collect(),
+            streams,
             slices: Slices::default(),
             parts: Vec::new(),
         };
-        Self { window, live, recording, part: None }
+        Self { window: View::new(window), live, recording, last_ns, part: None }
     }
 
     /// Makes room for the parts of a mix, given by their metrics.
@@ -152,33 +167,42 @@ impl Recorder {
     }
 
     /// Credits `amount` to the stream in this slot, if `at` lies in the window.
+    #[inline]
     pub(crate) fn transferred(&mut self, slot: usize, amount: Transfer, at: Instant) {
         self.live.add(amount.logical_bytes);
-        if self.window.contains(at) {
-            self.recording.counts.transfer.add(amount);
-            let stream = &mut self.recording.streams[slot];
-            stream.transfer.add(amount);
-            if let Some(last) = stream.last {
-                let gap = u64::try_from((at - last).as_nanos()).unwrap_or(u64::MAX);
-                stream.longest_gap_ns = stream.longest_gap_ns.max(gap);
-            }
-            let slice = self.window.slice(at, SLICES);
-            if let Some(slice) = slice {
-                self.recording.slices.moved(slice, amount);
-            }
-            if let Some(part) = self.part() {
-                part.counts.transfer.add(amount);
-                if let Some(slice) = slice {
-                    part.slices.moved(slice, amount);
-                }
+        let place = self.window.place(at);
+        let last_ns = self.last_ns[slot].replace(place.since_origin_ns);
+        let stream = &mut self.recording.streams[slot];
+        stream.last = Some(at);
+        if !place.is_inside {
+            return;
+        }
+        stream.transfer.credit(amount);
+        if let Some(last_ns) = last_ns {
+            let gap_ns = place.since_origin_ns.saturating_sub(last_ns);
+            stream.longest_gap_ns = stream.longest_gap_ns.max(gap_ns);
+        }
+        if let Some(slice) = place.slice {
+            self.recording.slices.moved(slice, amount);
+        }
+        if self.part.is_some() {
+            self.transferred_of_part(amount, place);
+        }
+    }
+
+    fn transferred_of_part(&mut self, amount: Transfer, place: Place) {
+        if let Some(part) = self.part() {
+            part.counts.transfer.credit(amount);
+            if let Some(slice) = place.slice {
+                part.slices.moved(slice, amount);
             }
         }
-        self.recording.streams[slot].last = Some(at);
     }
 
     /// Records a latency that ended `at`.
+    #[inline]
     pub(crate) fn latency(&mut self, metric: Metric, took: Duration, at: Instant) {
-        if metric.counts_outside_window() || self.window.contains(at) {
+        if self.window.place(at).is_inside || metric.counts_outside_window() {
             // Connections are nobody's: the next operation uses them too.
             let of_mix = self.part.filter(|_| !metric.counts_outside_window());
             let part = of_mix.and_then(|part| self.recording.parts.get_mut(part));
@@ -193,7 +217,8 @@ impl Recorder {
     /// Counts a whole operation of a mix, if it ended in the window.
     pub(crate) fn operated(&mut self, operation: Operation) {
         let Operation { intended, began, ended } = operation;
-        if !self.window.contains(ended) {
+        let place = self.window.place(ended);
+        if !place.is_inside {
             return;
         }
         let late = intended.map(|intended| began.saturating_duration_since(intended));
@@ -209,7 +234,7 @@ impl Recorder {
         if let Some(part) = self.part() {
             count(part);
         }
-        if let Some((late, slice)) = late.zip(self.window.slice(ended, SLICES)) {
+        if let Some((late, slice)) = late.zip(place.slice) {
             self.recording.slices.late(slice, late);
         }
     }
@@ -217,7 +242,7 @@ impl Recorder {
     /// Records how late something was sent that ended `at`.
     pub(crate) fn lag(&mut self, metric: Metric, late: Duration, at: Instant) {
         self.latency(metric, late, at);
-        if let Some(slice) = self.window.slice(at, SLICES) {
+        if let Some(slice) = self.window.place(at).slice {
             self.recording.slices.late(slice, late);
         }
     }
@@ -233,16 +258,16 @@ impl Recorder {
     }
 
     pub(crate) fn reopened(&mut self, at: Instant) {
-        self.recording.counts.reopens += u64::from(self.window.contains(at));
+        self.recording.counts.reopens += u64::from(self.window.place(at).is_inside);
     }
 
     pub(crate) fn reconnected(&mut self, at: Instant) {
-        self.recording.counts.reconnects += u64::from(self.window.contains(at));
+        self.recording.counts.reconnects += u64::from(self.window.place(at).is_inside);
     }
 
-    /// Counts a failure; one from before the window apart, unless the data was wrong.
+    /// Counts a failure; that of a call before the window apart.
     pub(crate) fn failed(&mut self, failure: Failure, at: Instant) {
-        let early = self.window.is_ahead_of(at) && !failure.is_of_data();
+        let early = self.window.window().is_ahead_of(at) && !failure.counts_outside_window();
         let count = |of: &mut Recording, failure| {
             let tally = if early { &mut of.early_errors } else { &mut of.errors };
             tally.add(failure);
@@ -253,7 +278,11 @@ impl Recorder {
         count(&mut self.recording, failure);
     }
 
-    pub(crate) fn into_recording(self) -> Recording {
+    /// What was recorded; what streams moved is added up here, not at each batch.
+    pub(crate) fn into_recording(mut self) -> Recording {
+        for stream in &self.recording.streams {
+            self.recording.counts.transfer.add(stream.transfer);
+        }
         self.recording
     }
 }
@@ -320,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_the_warm_up_stand_apart_unless_the_data_was_wrong() {
+    fn calls_that_fail_in_the_warm_up_stand_apart_and_wrong_data_does_not() {
         let origin = Instant::now();
         let at = |ms| origin + Duration::from_millis(ms);
         let window = Arc::new(Window::unset(origin));
@@ -331,15 +360,16 @@ mod tests {
         window.set(at(100), Some(at(200)));
         recorder.failed(Failure::new("UNAVAILABLE", "it starts"), at(99));
         recorder.failed(Failure::new("MISMATCH", "rows are missing"), at(99));
+        recorder.failed(Failure::new("CONNECT", "nobody is there"), at(5));
         recorder.failed(Failure::new("INTERNAL", "in the window"), at(100));
         // Of an upload that was sent in it.
         recorder.failed(Failure::new("INTERNAL", "behind the window"), at(250));
         let mut got = Recording::default();
         got.merge(recorder.into_recording());
         let totals = |of: &Recording| (of.errors.total(), of.early_errors.total());
-        assert_eq!((totals(&got), totals(&got.parts[0])), ((3, 2), (3, 2)));
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((4, 2), (4, 2)));
         got.count_early_errors();
-        assert_eq!((totals(&got), totals(&got.parts[0])), ((5, 0), (5, 0)));
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((6, 0), (6, 0)));
     }
 
     #[test]

@@ -237,14 +237,16 @@ mod tests {
     fn failures_from_before_the_clock_are_told_together() {
         let mut run = single(Workload::Get);
         assert_eq!(early(&run.variants), None);
-        for (measured, code) in
-            run.variants[0].measured.iter_mut().zip(["CONNECT", "UNAVAILABLE", "CONNECT"])
-        {
+        for (measured, code) in run.variants[0].measured.iter_mut().zip([
+            "RESOURCE_EXHAUSTED",
+            "UNAVAILABLE",
+            "UNAVAILABLE",
+        ]) {
             let failure = crate::record::Failure::new(code, "it starts");
             measured.repeat.recording.early_errors.add(failure);
         }
         let told = early(&run.variants).expect("three failed").to_string();
-        let want = "3 calls failed before the clock started: CONNECT, UNAVAILABLE";
+        let want = "3 calls failed before the clock started: RESOURCE_EXHAUSTED, UNAVAILABLE";
         assert!(told.contains(want), "{told}");
         assert_eq!(run.errors().total(), 0);
     }

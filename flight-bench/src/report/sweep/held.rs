@@ -9,7 +9,9 @@ use crate::figure::Figure;
 /// The option whose values are loads.
 pub(crate) const RATE: &str = "rate";
 /// Latency is told to have grown beyond so many times that of the lowest rate.
-pub(super) const GROWTH: f64 = 2.0;
+const GROWTH: f64 = 2.0;
+/// Means of logarithms are off by less.
+const ROUNDING: f64 = 1e-9;
 
 /// What the rates say, for each value of the other parameter, or for all. Indices are those of the
 /// settings.
@@ -64,7 +66,9 @@ impl SweepResults {
         };
         let lowest = held.first().and_then(|first| latency(*first));
         let has_grown = |index: &usize| {
-            latency(*index).zip(lowest).is_none_or(|(value, lowest)| value > GROWTH * lowest)
+            latency(*index)
+                .zip(lowest)
+                .is_none_or(|(value, lowest)| value / lowest > GROWTH + ROUNDING)
         };
         let knee = held.iter().copied().take_while(|index| !has_grown(index)).last();
         Held { at, highest: held.last().copied(), broke, knee }
