@@ -166,8 +166,7 @@ impl Grid {
                 let found = turn::measure(&setting.config, interrupt).await.map_err(failed)?;
                 let arrivals = Arrivals::of(&setting.config);
                 let point = point(&found, arrivals, &self.metric, round, order).map_err(failed)?;
-                let value = point.value(&self.metric);
-                let value = value.map_or("not measured".into(), |v| self.metric.unit().show(v));
+                let value = self.told_of(&point, results.workload);
                 results.note(found);
                 results.settings[index].points.push(point);
                 let done = round * count + order + 1;
@@ -182,6 +181,18 @@ impl Grid {
             }
         }
         Ok(())
+    }
+
+    /// What a measurement found, for the line about it.
+    fn told_of(&self, point: &SweepPoint, workload: Workload) -> String {
+        let show = |figure: &Figure| point.value(figure).map(|value| figure.unit().show(value));
+        let value = show(&self.metric);
+        if !self.by_load {
+            return value.unwrap_or_else(|| "not measured".to_owned());
+        }
+        let taken = show(&Figure::events(workload)).unwrap_or_else(|| "nothing".to_owned());
+        let value = value.map_or_else(String::new, |value| format!(", {} {value}", self.metric));
+        format!("{taken} taken in{value}")
     }
 
     /// Measures the closed loops that rates are shares of, and sets those.

@@ -105,7 +105,11 @@ impl SweepResults {
         };
         let latency = match value(highest, &self.metric) {
             Some(latency) => format!(", with {} of {latency}", self.metric),
-            None => format!(" ({} was not measured)", self.metric),
+            None => format!(
+                "; {} was not measured, which takes {} events a round",
+                self.metric,
+                self.metric.events_needed().unwrap_or_default()
+            ),
         };
         let beyond = match held.broke {
             Some(broke) => format!("{} was not taken in", self.rate_of(broke)),
