@@ -187,8 +187,7 @@ mod tests {
                 let place = view.place(at(ns));
                 let inside = (opens..closes).contains(&ns);
                 assert_eq!(place.is_inside, inside, "{ns} of {opens}..{closes}");
-                let slice = inside
-                    .then(|| ((ns - opens) as u128 * SLICES as u128 / length as u128) as usize);
+                let slice = inside.then(|| ((ns - opens) * SLICES as u64 / length) as usize);
                 assert_eq!(place.slice, slice, "{ns} of {opens}..{closes}");
                 assert_eq!(place.since_origin_ns, ns);
             }
