@@ -68,12 +68,32 @@ impl Figure {
         Self { kind: Kind::Percentile { metric, percentile }, at: None }
     }
 
+    /// What a load does to those that wait.
+    pub(crate) fn response_p99(workload: Workload) -> Self {
+        Self::response(workload, COMPARED_PERCENTILES[1])
+    }
+
     /// The events that a repeat needs before it states this percentile; `None` for other figures.
     pub(crate) fn events_needed(&self) -> Option<u64> {
         match self.kind {
             Kind::Percentile { percentile, .. } => Some(events_for(PERCENTILES[percentile].1)),
             _ => None,
         }
+    }
+
+    /// How often what it is a latency of happened for each batch, call or operation of a closed
+    /// loop: a stream has many batches and one end. `None` for other figures.
+    pub(crate) fn per_event(&self, results: &Results) -> Option<f64> {
+        let Kind::Percentile { metric, .. } = self.kind else { return None };
+        if metric.is_of_open_loop() {
+            return Some(1.0);
+        }
+        let variant = results.variants.iter().find(|variant| self.is_of(variant))?;
+        let count = |one: &crate::report::Measured| {
+            variant.workload.count(&one.repeat.recording.counts.transfer)
+        };
+        let all: u64 = variant.with_figures().map(count).sum();
+        Some(variant.latencies().count(metric) as f64 / all.max(1) as f64)
     }
 
     /// Whether it is a time of an open loop that begins when something is sent, where there is one
@@ -441,6 +461,22 @@ mod tests {
         assert!(values.iter().all(|nanos| (499_000.0..502_000.0).contains(nanos)), "{values:?}");
         let rare = Figure::parse("get.wait.p99.9").expect("a name");
         assert_eq!(rare.values(&single(Workload::Get)), None);
+    }
+
+    #[test]
+    fn what_happens_once_a_stream_is_rarer_than_batches() {
+        let mut run = single(Workload::Get);
+        let check = |run: &Results, name: &str, want: Option<f64>| {
+            assert_eq!(Figure::parse(name).expect("a name").per_event(run), want, "{name}");
+        };
+        check(&run, "get.stream.p99", Some(1.0));
+        check(&run, "get.response.p99", Some(1.0));
+        check(&run, "get.bytes_per_s", None);
+        for measured in &mut run.variants[0].measured {
+            measured.repeat.recording.counts.transfer.batches *= 4;
+        }
+        check(&run, "get.stream.p99", Some(0.25));
+        check(&run, "get.response.p99", Some(1.0));
     }
 
     #[test]

@@ -25,8 +25,12 @@ pub(crate) const SLO_BRACKET_RATIO: f64 = 1.05;
 pub(crate) const SLO_TRIALS_MAX: usize = 2 * (1 + SLO_HALVINGS as usize + 4) + SLO_STEPS_DOWN.len();
 /// What the rate that was found is divided by until one is confirmed.
 pub(crate) const SLO_STEPS_DOWN: [f64; 4] = [1.0, 1.05, 1.1, 1.2];
-/// A probe that took in a smaller share of what was offered does not hold, chance aside.
+/// A window that took in a smaller share of what was offered does not hold it, chance aside.
 pub(crate) const SLO_ACHIEVED_MIN: f64 = 0.95;
+/// A count that is this unlikely is not put down to chance.
+pub(crate) const CHANCE_MIN: f64 = 0.001;
+/// Standard deviations by which more is offered than is needed, where chance draws the arrivals.
+pub(crate) const OFFERED_DEVIATIONS: f64 = 4.0;
 /// The longest window, warm-up or timeout.
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The shortest window: below it, a window holds a handful of batches.
@@ -58,6 +62,8 @@ pub(crate) const PERF_RECORDS_MAX: u64 = 1 << 40;
 pub(crate) const ENDPOINTS_MAX: usize = 65_536;
 /// Distinct places that a server names for its endpoints.
 pub(crate) const LOCATIONS_MAX: usize = 1_024;
+/// For looking at all of them, one after another.
+pub(crate) const LOCATIONS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Characters of the name of such a place in reports.
 pub(crate) const LOCATION_CHARS_MAX: usize = 200;
 /// Characters of a source in a sentence or a heading; a query may be long.

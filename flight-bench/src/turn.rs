@@ -47,7 +47,7 @@ impl Series {
         let name = self.name();
         let refused = match command.first().map(|word| word.to_string_lossy()).as_deref() {
             Some("get" | "put" | "exchange" | "unary" | "tls" | "mixed") => {
-                return self.check_words(command);
+                return self.check_options(command);
             }
             Some(other) => match self {
                 Self::Ab => format!(
@@ -69,43 +69,49 @@ impl Series {
     }
 
     /// Refuses options of a single run that mean something else here, or nothing. Set in the
-    /// environment they are for other commands, and are passed over.
+    /// environment or a file they are for other commands, and are passed over.
     ///
     /// # Errors
     ///
-    /// One of `words` is such an option.
-    pub(crate) fn check_words(self, words: &[OsString]) -> Result<(), Stop> {
-        let series = self.name();
-        for word in words {
-            let word = word.to_string_lossy();
-            let name = word.split('=').next().unwrap_or_default();
-            let refused = match name {
-                "--repeats" => format!(
-                    "a run of {series} is one repeat; give {} in place of --repeats",
-                    self.repeats()
-                ),
-                "--fail-if" | "--baseline" | "--strict" | "--equivalence" | "--allow-diff"
-                | "--allow-debug" => {
-                    let judges = match self {
-                        Self::Ab => "judges both sides together",
-                        Self::Sweep => "judges all settings together",
-                    };
-                    format!("{series} {judges}; leave {name} out of the command")
-                }
-                "--format" | "--out" | "--no-save" | "--runs-dir" => {
-                    format!("{name} is an option of {series}; write it before the command")
-                }
-                "--dry-run" if self == Self::Sweep => {
-                    "--dry-run is an option of sweep; write it before the command".into()
-                }
-                short if short.starts_with("-o") => {
-                    format!("-o is an option of {series}; write it before the command")
-                }
-                _ => continue,
-            };
-            return Err(Stop::usage(refused));
+    /// The command line that `words` are has such an option.
+    pub(crate) fn check_options(self, words: &[OsString]) -> Result<(), Stop> {
+        let given = cli::given(words.iter().cloned());
+        match given.iter().find_map(|name| self.refusal(name)) {
+            Some(refused) => Err(Stop::usage(refused)),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Why a command has no such option here; `None` if it has.
+    fn refusal(self, name: &str) -> Option<String> {
+        let series = self.name();
+        let judges = match self {
+            Self::Ab => "judges both sides together",
+            Self::Sweep => "judges all settings together",
+        };
+        Some(match name {
+            "repeats" => format!(
+                "a run of {series} is one repeat; give {} in place of --repeats",
+                self.repeats()
+            ),
+            "fail-if" | "baseline" | "strict" | "equivalence" | "allow-diff" | "allow-debug" => {
+                format!("{series} {judges}; leave --{name} out of the command")
+            }
+            "format" | "out" | "quiet" | "no-save" | "runs-dir" => {
+                format!("--{name} is an option of {series}; write it before the command")
+            }
+            "dry-run" if self == Self::Sweep => {
+                format!("--{name} is an option of {series}; write it before the command")
+            }
+            "dry-run" | "print-config" => {
+                format!("--{name} is for a single run; leave it out, or ask the command by itself")
+            }
+            "progress" => format!(
+                "--progress is for a single run, and {series} has a line for every measurement; \
+                 leave it out, or write --quiet before the command"
+            ),
+            _ => return None,
+        })
     }
 }
 
@@ -186,6 +192,34 @@ pub(crate) fn name(work: &Work) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_that_a_series_would_drop_are_refused_however_they_are_written() {
+        let check = |series: Series, line: &str, want: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let got = series.check_command(&words);
+            let got = got.map_or_else(|stop| stop.to_string(), |()| "accepted".to_owned());
+            assert!(got.contains(want), "{line}: {got}");
+        };
+        for series in [Series::Ab, Series::Sweep] {
+            let own = format!("is an option of {}; write it before the command", series.name());
+            check(series, "get -qo json", &own);
+            check(series, "get -ojson", &format!("--format {own}"));
+            check(series, "put -s 2 --out=x.json", &format!("--out {own}"));
+            check(series, "get -q", &format!("--quiet {own}"));
+            check(series, "get --progress plain", "--progress is for a single run, and");
+            check(series, "unary info --print-config", "--print-config is for a single run");
+            check(series, "get --runs-dir x", "are not kept; leave --runs-dir out");
+            check(series, "get --strict", "together; leave --strict out of the command");
+            check(series, "get --no-save -s8", "accepted");
+            // The value of another option, and what is no option.
+            check(series, "get --source path:--out", "accepted");
+        }
+        check(Series::Ab, "get --repeats=3", "give --pairs in place of --repeats");
+        check(Series::Sweep, "get --repeats 3", "give --rounds in place of --repeats");
+        check(Series::Ab, "get --dry-run", "--dry-run is for a single run");
+        check(Series::Sweep, "get --dry-run", "--dry-run is an option of sweep; write it before");
+    }
 
     #[test]
     fn a_word_is_told_without_its_tickets() {

@@ -7,6 +7,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use http::uri::Authority;
+
+use crate::limits::HOST_BYTES_MAX;
+
 /// Port of a Flight dataset server unless the URI names one.
 pub const DEFAULT_PORT: u16 = 8815;
 
@@ -30,6 +34,14 @@ pub enum EndpointError {
     Scheme { uri: String },
     #[error("{uri:?} names no host; write for example grpc://127.0.0.1:8815")]
     Host { uri: String },
+    #[error("{uri:?} holds a control character, and no URI does")]
+    Control { uri: String },
+    #[error("a host of {bytes} bytes is longer than any; names have {HOST_BYTES_MAX} at most")]
+    HostLength { bytes: usize },
+    #[error(
+        "{uri:?}: {host:?} is no host; write a name in ASCII as DNS does (xn--…), or an address"
+    )]
+    HostText { uri: String, host: String },
     #[error("{uri:?}: {port:?} is not a port number from 0 to 65535")]
     Port { uri: String, port: String },
     #[error("{uri:?} has a path; a Flight URI ends after the port")]
@@ -77,6 +89,9 @@ impl FromStr for Endpoint {
         let Some((scheme, rest)) = uri.split_once("://") else {
             return Err(EndpointError::Scheme { uri: owned() });
         };
+        if uri.contains(char::is_control) {
+            return Err(EndpointError::Control { uri: owned() });
+        }
         if scheme == "grpc+unix" {
             let path = PathBuf::from(rest);
             if !path.is_absolute() {
@@ -96,6 +111,14 @@ impl FromStr for Endpoint {
         let (host, port) = split_authority(rest);
         if host.is_empty() || host.contains(['[', ']', '@']) {
             return Err(EndpointError::Host { uri: owned() });
+        }
+        if host.len() > HOST_BYTES_MAX {
+            return Err(EndpointError::HostLength { bytes: host.len() });
+        }
+        // It becomes the authority of every call.
+        let bracketed = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        if bracketed.parse::<Authority>().is_err() {
+            return Err(EndpointError::HostText { uri: owned(), host: host.to_owned() });
         }
         let port = match port {
             None => DEFAULT_PORT,
@@ -173,6 +196,17 @@ mod tests {
         check("grpc://h:1/x", "ends after the port");
         check("grpc+unix://run/f", "no absolute path");
         check("grpc://user@h:1", "names no host");
+    }
+
+    #[test]
+    fn what_can_be_no_host_is_refused_before_it_is_looked_up() {
+        check("grpc://a\u{1b}[2Jb:1", "holds a control character");
+        check("grpc+unix:///run/a\nb", r#""grpc+unix:///run/a\nb" holds a control character"#);
+        check(&format!("grpc://{}:1", "h".repeat(253)), ":1");
+        check(&format!("grpc://{}:1", "h".repeat(254)), "a host of 254 bytes is longer than any");
+        check("grpc://a b:1", "\"a b\" is no host");
+        check("grpc://münchen:1", "write a name in ASCII");
+        check("grpc+unix:///run/a b", "grpc+unix:///run/a b");
     }
 
     #[test]

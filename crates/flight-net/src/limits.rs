@@ -54,6 +54,8 @@ pub const GATHERED_BYTES: usize = 256 << 10;
 pub const GATHERED_WRITE_BYTES: usize = 64 << 10;
 const _: () = assert!(GATHERED_WRITE_BYTES <= GATHERED_BYTES);
 
+/// Bytes of a host's name (RFC 1035, 2.3.4).
+pub const HOST_BYTES_MAX: usize = 253;
 /// Streams of a connection that are open at once.
 pub const STREAMS_PER_CONNECTION: u32 = 128;
 /// Bytes of all headers of a call.

@@ -50,8 +50,9 @@ pub(super) fn both(
     Series::Ab.check_command(command)?;
     let base = words(args.a, args.a_bin, args.a_target);
     let other = if equal { base.clone() } else { words(args.b, args.b_bin, args.b_target) };
-    Series::Ab.check_words(&base)?;
-    Series::Ab.check_words(&other)?;
+    for side in [&base, &other] {
+        Series::Ab.check_options(&[command, side].concat())?;
+    }
     if !equal && base == other {
         return Err(Stop::usage(
             "both sides are the same; tell them apart with --a and --b, --a-bin and --b-bin or \

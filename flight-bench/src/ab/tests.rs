@@ -258,7 +258,7 @@ fn sides_that_mean_nothing_are_refused() {
         &["--aa", "get", "--format", "json"],
         "--format is an option of ab; write it before the command",
     );
-    check(&["--aa", "get", "-ojson"], "-o is an option of ab");
+    check(&["--aa", "get", "-ojson"], "--format is an option of ab");
     check(&["--aa", "get", "--baseline", "main"], "leave --baseline out of the command");
     check(&["--b", "--repeats=2", "get"], "give --pairs in place of --repeats");
     check(&["--aa", "--out", "/none/x.json", "get"], "--out /none/x.json: there is no folder");

@@ -59,7 +59,8 @@ pub(crate) struct GetWorkArgs {
     /// same follows those on TARGET's host, always follows all; of several for one endpoint the
     /// first that can be reached is taken. A place is followed only if it is encrypted as TARGET
     /// is, and trusted as TARGET is: same shows the certificate of --tls-cert to no other host,
-    /// always shows it to whichever server is named.
+    /// always shows it to whichever server is named, and is refused where --tls-insecure verifies
+    /// none of them. Places are looked at before the clock starts, for a minute at most.
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Follow::Never,
           help_heading = "Target")]
     pub(crate) follow_locations: Follow,

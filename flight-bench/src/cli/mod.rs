@@ -28,6 +28,7 @@ pub(crate) mod units;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use ab::{AbArgs, AbSidesArgs};
@@ -235,6 +236,23 @@ pub(crate) fn from(words: impl IntoIterator<Item = OsString>) -> Result<Cli, cla
     Cli::from_arg_matches(&matches)
 }
 
+/// The long names of the options of a command that a command line gives itself: not those of the
+/// environment, of a file or by default. Of a line that is wrong, those before the fault.
+pub(crate) fn given(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    let line = std::iter::once(OsString::from("flight-bench")).chain(words);
+    let Ok(matches) = command().ignore_errors(true).try_get_matches_from(line) else {
+        return Vec::new();
+    };
+    let Some((name, part)) = matches.subcommand() else { return Vec::new() };
+    let of_line = |arg: &&clap::Arg| {
+        part.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+    };
+    let definition = command();
+    let options = definition.find_subcommand(name).into_iter();
+    let options = options.flat_map(clap::Command::get_arguments);
+    options.filter(of_line).filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
+}
+
 /// The definition, with the defaults of the file that `words` or the environment name.
 fn with_config(words: impl Iterator<Item = OsString>) -> Result<clap::Command, clap::Error> {
     let command = command();
@@ -305,6 +323,20 @@ mod tests {
         check("unary info grpc://h:1 -s 64 --rate 70%", "unary at grpc://h:1");
         check("mixed grpc://h:1 --mix get=1,list=1", "mixed at grpc://h:1");
         check("ladder --server-arg=--perf", "ladder, no target");
+    }
+
+    #[test]
+    fn options_are_known_by_their_long_names_however_they_are_given() {
+        let check = |line: &str, want: &[&str]| {
+            let mut got = given(line.split_whitespace().map(OsString::from));
+            got.sort();
+            assert_eq!(got, want, "{line}");
+        };
+        check("get -s8 grpc://h:1", &["streams"]);
+        check("get -qo json --streams=8", &["format", "quiet", "streams"]);
+        check("unary info -r 5", &["rate"]);
+        check("get --progress none --sideways", &["progress"]);
+        check("get -- -s8", &[]);
     }
 
     #[test]

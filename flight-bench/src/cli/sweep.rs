@@ -47,13 +47,16 @@ pub(crate) struct SweepDesignArgs {
     /// METRIC OP VALUE, such as 'put.ack.p99 <= 5ms', of any command with --rate. From what a
     /// closed loop reaches down by halves, then between the last two rates until they are 5 % apart;
     /// then --rounds repeats confirm what was found, each of which has to hold. A rate that is not
-    /// taken in does not hold. Exit code 3 if no rate does.
+    /// taken in does not hold. If it is not confirmed, up to three lower rates are
+    /// tried. Exit code 3 if no rate does.
     #[arg(long, value_name = "EXPR", conflicts_with_all = ["vary", "metric"])]
     pub(crate) slo: Option<Threshold>,
 
     /// Figure by which settings are judged, such as put.ack.p99.
     ///
-    /// Any that the command measures. Default: the throughput.
+    /// Any that the command measures. Default: the throughput; where rate varies, whether a rate is
+    /// held (all that is offered is taken in, in every round), and what it does to the p99 of the
+    /// response time.
     #[arg(long, value_name = "METRIC", value_parser = Figure::parse)]
     pub(crate) metric: Option<Figure>,
 

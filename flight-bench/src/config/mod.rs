@@ -297,6 +297,16 @@ impl Config {
         let mut work = args.work;
         let sources = [std::mem::take(&mut work.source), std::mem::take(&mut work.sql)].concat();
         check_get_sources(&sources, &work)?;
+        if work.follow_locations == Follow::Always
+            && args.tls.tls_insecure
+            && args.tls.tls_cert.is_some()
+        {
+            return Err(Stop::usage(
+                "--follow-locations always with --tls-insecure would show the certificate of \
+                 --tls-cert to any host that the server names, whoever that is; trust servers with \
+                 --tls-ca or --tls-pin, or follow no other host with same",
+            ));
+        }
         let records =
             within("--records-per-stream", work.records_per_stream, 1, limits::PERF_RECORDS_MAX)?;
         let get = GetWork {

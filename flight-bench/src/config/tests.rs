@@ -57,6 +57,17 @@ fn tls_options_need_a_target_that_speaks_tls() {
 }
 
 #[test]
+fn a_client_certificate_is_not_shown_to_whomever_an_unverified_server_names() {
+    let line = "get grpc+tls://h:1 --tls-cert c.pem --tls-key c.key";
+    let with = |rest: &str| format!("{line} {rest}");
+    let refused = "to any host that the server names";
+    check(&with("--follow-locations always --tls-insecure"), refused);
+    check(&with("--follow-locations same --tls-insecure"), "accepted");
+    check(&with("--follow-locations always --tls-ca ca.pem"), "accepted");
+    check("get grpc+tls://h:1 --follow-locations always --tls-insecure", "accepted");
+}
+
+#[test]
 fn what_a_foreign_request_says_cannot_be_changed() {
     check("get --source cmd:x --message-bytes 1MiB", "it goes with --source path:, not with cmd:x");
     check("get --source ticket:x --verify checksum", "not with ticket:<redacted>");

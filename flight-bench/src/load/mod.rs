@@ -107,6 +107,11 @@ pub(crate) async fn repeat(
             Err(stop) => outcome = Err(stop),
         }
     }
+    // A stream that moved nothing did not get going: why is part of what was measured.
+    let idle = recording.streams.iter().any(|stream| stream.transfer.batches == 0);
+    if outcome.is_err() || gate.opened().is_none() || idle {
+        recording.count_early_errors();
+    }
     let (resources, timeline) = watched.unzip();
     let timeline = timeline.unwrap_or_default();
     let repeat = Repeat { resources, timeline, ..summed(job, &gate, recording, ended) };

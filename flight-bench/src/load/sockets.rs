@@ -1,6 +1,7 @@
 //! What the kernel says of the connections that are measured, over a window.
 
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Weak};
 
 use flight_net::client::{OpenSocket, Sockets};
 use flight_probe::tcp::TcpInfo;
@@ -48,12 +49,13 @@ pub(crate) struct TcpAmounts {
     pub(crate) congestion_window: Option<u64>,
 }
 
-/// What connections had done when the window opened.
-pub(super) struct Before(Vec<(OpenSocket, TcpInfo)>);
+/// What connections had done when the window opened. It keeps none of them open.
+pub(super) struct Before(Vec<(Weak<OwnedFd>, TcpInfo)>);
 
 impl Before {
     pub(super) fn read(sockets: &Sockets) -> Self {
-        Self(sockets.open().into_iter().filter_map(told).collect())
+        let all = sockets.open().into_iter().filter_map(told);
+        Self(all.map(|(socket, info)| (Arc::downgrade(&socket.descriptor), info)).collect())
     }
 
     /// Those that are open still, and those that were made meanwhile. `None` without any: over Unix
@@ -61,8 +63,8 @@ impl Before {
     pub(super) fn until_now(&self, sockets: &Sockets) -> Option<TcpSpent> {
         let now = sockets.open().into_iter().filter_map(told);
         let each = now.map(|(socket, now)| {
-            let is_it = |one: &OpenSocket| Arc::ptr_eq(&one.descriptor, &socket.descriptor);
-            let before = self.0.iter().find(|(one, _)| is_it(one));
+            let known = Arc::downgrade(&socket.descriptor);
+            let before = self.0.iter().find(|(before, _)| before.ptr_eq(&known));
             let before = before.map(|(_, info)| *info).unwrap_or_default();
             TcpConnection { conn: socket.owner, amounts: TcpAmounts::between(&before, &now) }
         });
@@ -126,7 +128,37 @@ impl TcpSpent {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use flight_net::client::{ConnectOptions, Connector};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_ends_within_the_window_is_neither_kept_open_nor_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("it listens");
+        let endpoint = format!("grpc://{address}").parse().expect("an endpoint");
+        let sockets = Sockets::default();
+        let connector = Connector::new(endpoint, None, ConnectOptions::default());
+        let connector = connector.watched(sockets.clone());
+        let stays = connector.connect_streams().await.expect("somebody listens");
+        let ends = connector.connect_streams().await.expect("somebody listens");
+        let before = Before::read(&sockets);
+        let counted = || before.until_now(&sockets).map(|spent| spent.connections);
+        assert_eq!(counted(), Some(2));
+        drop(ends);
+        let closed = async {
+            while sockets.open().len() > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let closed = tokio::time::timeout(Duration::from_secs(20), closed).await;
+        assert!(closed.is_ok(), "what was read before the window keeps its socket open");
+        assert_eq!(counted(), Some(1));
+        drop(stays);
+    }
 
     fn info(sent: u64, received: u64, round_trip_us: u32) -> TcpInfo {
         TcpInfo {

@@ -149,7 +149,7 @@ impl Stream {
         if failures >= most || !transient && !of_mix {
             self.report(false);
         }
-        self.recorder().failed(failure);
+        self.recorder().failed(failure, clock::now());
         let doubled = RETRY_FIRST.saturating_mul(1 << failures.min(16));
         tokio::time::sleep(if of_mix { RETRY_FIRST } else { doubled.min(RETRY_LAST) }).await;
         failures < most

@@ -57,7 +57,7 @@ fn work(job: &Arc<Job>, gate: &Arc<Gate>, thread: usize, live: Arc<Live>) -> Rec
                 gate.stream_done();
             }
             let sentence = format!("a worker thread cannot start its runtime: {error}");
-            recorder.borrow_mut().failed(Failure::new("CONNECT", sentence));
+            recorder.borrow_mut().failed(Failure::new("CONNECT", sentence), clock::now());
             return take(recorder);
         }
     };
@@ -129,7 +129,7 @@ async fn run(
         };
         let Err(error) = ended else { return };
         let sentence = format!("there is no timer for --rate: {error}");
-        recorder.borrow_mut().failed(Failure::new("TIMER", sentence));
+        recorder.borrow_mut().failed(Failure::new("TIMER", sentence), clock::now());
     };
     tokio::select! {
         () = all => {}

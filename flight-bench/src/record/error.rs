@@ -25,6 +25,12 @@ impl Failure {
     pub(crate) fn is_transient(&self) -> bool {
         matches!(&*self.code, "CONNECT" | "UNAVAILABLE" | "CUT")
     }
+
+    /// Whether it counts before the window too: connections do, and data that is not what was sent
+    /// is wrong whenever it comes.
+    pub(super) fn counts_outside_window(&self) -> bool {
+        matches!(&*self.code, "CONNECT" | "DECODE" | "MISMATCH")
+    }
 }
 
 impl From<tonic::Status> for Failure {

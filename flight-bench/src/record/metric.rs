@@ -145,6 +145,26 @@ impl Metric {
         }
     }
 
+    /// Whether it is recorded in an open loop alone: once for each thing that was due.
+    pub(crate) fn is_of_open_loop(self) -> bool {
+        matches!(
+            self,
+            Self::GetDelivery
+                | Self::GetResponse
+                | Self::GetLag
+                | Self::PutResponse
+                | Self::PutLag
+                | Self::UnaryResponse
+                | Self::UnaryLag
+                | Self::ConnectResponse
+                | Self::ConnectLag
+                | Self::ExchangeResponse
+                | Self::ExchangeLag
+                | Self::MixedResponse
+                | Self::MixedLag
+        )
+    }
+
     /// Whether it is recorded outside the window too: streams connect before it opens.
     pub(crate) fn counts_outside_window(self) -> bool {
         self == Self::Connect

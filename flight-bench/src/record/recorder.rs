@@ -6,14 +6,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{ErrorTally, Failure, Latencies, Live, Metric, SLICES, Slices, Window};
+use super::window::{Place, View};
+use super::{ErrorTally, Failure, Latencies, Live, Metric, Slices, Window};
 
 /// Written by one worker thread; nobody else sees it until the thread is done.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    window: Arc<Window>,
+    window: View,
     live: Arc<Live>,
     recording: Recording,
+    /// Of each stream: when its last batch or call ended, in or out of the window.
+    last_ns: Vec<Option<u64>>,
     /// The part of a mix that what is recorded next belongs to.
     part: Option<usize>,
 }
@@ -24,6 +27,8 @@ pub(crate) struct Recording {
     pub(crate) counts: Counts,
     pub(crate) latencies: Latencies,
     pub(crate) errors: ErrorTally,
+    /// Failures from before the window, of calls that are not measured.
+    pub(crate) early_errors: ErrorTally,
     pub(crate) streams: Vec<StreamCounts>,
     /// Of a window with an end.
     pub(crate) slices: Slices,
@@ -91,6 +96,16 @@ impl StreamCounts {
 }
 
 impl Transfer {
+    /// Adds what one event moved.
+    #[inline]
+    fn credit(&mut self, one: Self) {
+        self.batches += one.batches;
+        self.rows += one.rows;
+        self.logical_bytes += one.logical_bytes;
+        self.encoded_bytes += one.encoded_bytes;
+        self.operations += one.operations;
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         // Runs are read back from files, which may hold anything.
         self.batches = self.batches.saturating_add(other.batches);
@@ -118,15 +133,18 @@ impl Recorder {
             last: None,
             done: None,
         };
+        let streams: Vec<StreamCounts> = streams.into_iter().map(stream).collect();
+        let last_ns = vec![None; streams.len()];
         let recording = Recording {
             counts: Counts::default(),
             latencies: Latencies::with_room_for(metrics),
             errors: ErrorTally::default(),
-            streams: streams.into_iter().map(stream).collect(),
+            early_errors: ErrorTally::default(),
+            streams,
             slices: Slices::default(),
             parts: Vec::new(),
         };
-        Self { window, live, recording, part: None }
+        Self { window: View::new(window), live, recording, last_ns, part: None }
     }
 
     /// Makes room for the parts of a mix, given by their metrics.
@@ -149,33 +167,42 @@ impl Recorder {
     }
 
     /// Credits `amount` to the stream in this slot, if `at` lies in the window.
+    #[inline]
     pub(crate) fn transferred(&mut self, slot: usize, amount: Transfer, at: Instant) {
         self.live.add(amount.logical_bytes);
-        if self.window.contains(at) {
-            self.recording.counts.transfer.add(amount);
-            let stream = &mut self.recording.streams[slot];
-            stream.transfer.add(amount);
-            if let Some(last) = stream.last {
-                let gap = u64::try_from((at - last).as_nanos()).unwrap_or(u64::MAX);
-                stream.longest_gap_ns = stream.longest_gap_ns.max(gap);
-            }
-            let slice = self.window.slice(at, SLICES);
-            if let Some(slice) = slice {
-                self.recording.slices.moved(slice, amount);
-            }
-            if let Some(part) = self.part() {
-                part.counts.transfer.add(amount);
-                if let Some(slice) = slice {
-                    part.slices.moved(slice, amount);
-                }
+        let place = self.window.place(at);
+        let last_ns = self.last_ns[slot].replace(place.since_origin_ns);
+        let stream = &mut self.recording.streams[slot];
+        stream.last = Some(at);
+        if !place.is_inside {
+            return;
+        }
+        stream.transfer.credit(amount);
+        if let Some(last_ns) = last_ns {
+            let gap_ns = place.since_origin_ns.saturating_sub(last_ns);
+            stream.longest_gap_ns = stream.longest_gap_ns.max(gap_ns);
+        }
+        if let Some(slice) = place.slice {
+            self.recording.slices.moved(slice, amount);
+        }
+        if self.part.is_some() {
+            self.transferred_of_part(amount, place);
+        }
+    }
+
+    fn transferred_of_part(&mut self, amount: Transfer, place: Place) {
+        if let Some(part) = self.part() {
+            part.counts.transfer.credit(amount);
+            if let Some(slice) = place.slice {
+                part.slices.moved(slice, amount);
             }
         }
-        self.recording.streams[slot].last = Some(at);
     }
 
     /// Records a latency that ended `at`.
+    #[inline]
     pub(crate) fn latency(&mut self, metric: Metric, took: Duration, at: Instant) {
-        if metric.counts_outside_window() || self.window.contains(at) {
+        if self.window.place(at).is_inside || metric.counts_outside_window() {
             // Connections are nobody's: the next operation uses them too.
             let of_mix = self.part.filter(|_| !metric.counts_outside_window());
             let part = of_mix.and_then(|part| self.recording.parts.get_mut(part));
@@ -190,7 +217,8 @@ impl Recorder {
     /// Counts a whole operation of a mix, if it ended in the window.
     pub(crate) fn operated(&mut self, operation: Operation) {
         let Operation { intended, began, ended } = operation;
-        if !self.window.contains(ended) {
+        let place = self.window.place(ended);
+        if !place.is_inside {
             return;
         }
         let late = intended.map(|intended| began.saturating_duration_since(intended));
@@ -206,7 +234,7 @@ impl Recorder {
         if let Some(part) = self.part() {
             count(part);
         }
-        if let Some((late, slice)) = late.zip(self.window.slice(ended, SLICES)) {
+        if let Some((late, slice)) = late.zip(place.slice) {
             self.recording.slices.late(slice, late);
         }
     }
@@ -214,7 +242,7 @@ impl Recorder {
     /// Records how late something was sent that ended `at`.
     pub(crate) fn lag(&mut self, metric: Metric, late: Duration, at: Instant) {
         self.latency(metric, late, at);
-        if let Some(slice) = self.window.slice(at, SLICES) {
+        if let Some(slice) = self.window.place(at).slice {
             self.recording.slices.late(slice, late);
         }
     }
@@ -230,26 +258,42 @@ impl Recorder {
     }
 
     pub(crate) fn reopened(&mut self, at: Instant) {
-        self.recording.counts.reopens += u64::from(self.window.contains(at));
+        self.recording.counts.reopens += u64::from(self.window.place(at).is_inside);
     }
 
     pub(crate) fn reconnected(&mut self, at: Instant) {
-        self.recording.counts.reconnects += u64::from(self.window.contains(at));
+        self.recording.counts.reconnects += u64::from(self.window.place(at).is_inside);
     }
 
-    pub(crate) fn failed(&mut self, failure: Failure) {
+    /// Counts a failure; that of a call before the window apart.
+    pub(crate) fn failed(&mut self, failure: Failure, at: Instant) {
+        let early = self.window.window().is_ahead_of(at) && !failure.counts_outside_window();
+        let count = |of: &mut Recording, failure| {
+            let tally = if early { &mut of.early_errors } else { &mut of.errors };
+            tally.add(failure);
+        };
         if let Some(part) = self.part() {
-            part.errors.add(failure.clone());
+            count(part, failure.clone());
         }
-        self.recording.errors.add(failure);
+        count(&mut self.recording, failure);
     }
 
-    pub(crate) fn into_recording(self) -> Recording {
+    /// What was recorded; what streams moved is added up here, not at each batch.
+    pub(crate) fn into_recording(mut self) -> Recording {
+        for stream in &self.recording.streams {
+            self.recording.counts.transfer.add(stream.transfer);
+        }
         self.recording
     }
 }
 
 impl Recording {
+    /// Counts early failures among the others: where something did not get going they say why.
+    pub(crate) fn count_early_errors(&mut self) {
+        self.errors.merge(&std::mem::take(&mut self.early_errors));
+        self.parts.iter_mut().for_each(Self::count_early_errors);
+    }
+
     /// Adds what another thread recorded; streams stay in the order of their ids.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.transfer.add(other.counts.transfer);
@@ -257,6 +301,7 @@ impl Recording {
         self.counts.reconnects = self.counts.reconnects.saturating_add(other.counts.reconnects);
         self.latencies.merge(&other.latencies);
         self.errors.merge(&other.errors);
+        self.early_errors.merge(&other.early_errors);
         self.slices.merge(&other.slices);
         self.streams.extend(other.streams);
         self.streams.sort_by_key(|stream| stream.id);
@@ -304,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_fail_in_the_warm_up_stand_apart_and_wrong_data_does_not() {
+        let origin = Instant::now();
+        let at = |ms| origin + Duration::from_millis(ms);
+        let window = Arc::new(Window::unset(origin));
+        let recorder = Recorder::new(Arc::clone(&window), Arc::default(), &[], [(0, 0)]);
+        let mut recorder = recorder.with_parts([vec![]]);
+        recorder.turn_to(Some(0));
+        recorder.failed(Failure::new("UNAVAILABLE", "it starts"), at(10));
+        window.set(at(100), Some(at(200)));
+        recorder.failed(Failure::new("UNAVAILABLE", "it starts"), at(99));
+        recorder.failed(Failure::new("MISMATCH", "rows are missing"), at(99));
+        recorder.failed(Failure::new("CONNECT", "nobody is there"), at(5));
+        recorder.failed(Failure::new("INTERNAL", "in the window"), at(100));
+        // Of an upload that was sent in it.
+        recorder.failed(Failure::new("INTERNAL", "behind the window"), at(250));
+        let mut got = Recording::default();
+        got.merge(recorder.into_recording());
+        let totals = |of: &Recording| (of.errors.total(), of.early_errors.total());
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((4, 2), (4, 2)));
+        got.count_early_errors();
+        assert_eq!((totals(&got), totals(&got.parts[0])), ((6, 0), (6, 0)));
+    }
+
+    #[test]
     fn threads_add_up_and_streams_keep_their_order() {
         let mut all = Recording::default();
         for (id, batches) in [(2, 2), (0, 1), (1, 3)] {
@@ -337,7 +406,7 @@ mod tests {
             recorder.operated(Operation { intended: None, began: at(50), ended: at(ended) });
         }
         recorder.turn_to(Some(1));
-        recorder.failed(Failure::new("NOT_FOUND", "no such dataset"));
+        recorder.failed(Failure::new("NOT_FOUND", "no such dataset"), at(150));
         let mut got = Recording::default();
         got.merge(recorder.into_recording());
         let counts = |of: &Recording| {

@@ -62,7 +62,7 @@ pub(crate) use results::{
     Measured, Name, Outcome, Part, Results, RunRecord, ServerRecord, Variant, VerifyRecord,
 };
 pub(crate) use sweep::{
-    SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting, read as read_sweep,
+    RATE, SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting, read as read_sweep,
 };
 pub(crate) use threshold::of_thresholds;
 pub(crate) use warning::Warning;

@@ -261,7 +261,14 @@ impl RepeatPart {
         let slices = Slices::of(self.slices.into_iter().map(SlicePart::into_slice));
         let slices = slices.unwrap_or_default();
         let repeat = Repeat {
-            recording: Recording { counts, latencies, errors, streams, slices, parts: Vec::new() },
+            recording: Recording {
+                counts,
+                latencies,
+                errors,
+                streams,
+                slices,
+                ..Recording::default()
+            },
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
             resources: self.resources,

@@ -217,7 +217,6 @@ fn measured(round: usize, batches: u64) -> Measured {
     let recording = Recording {
         counts: Counts { transfer, reopens: 0, reconnects: 0 },
         latencies: latencies(&usual()),
-        errors: ErrorTally::default(),
         streams: vec![stream],
         slices: Slices::of((0..SLICES as u64).map(|_| Slice {
             batches: batches / SLICES as u64,
@@ -226,7 +225,7 @@ fn measured(round: usize, batches: u64) -> Measured {
             sent: 0,
         }))
         .expect("as many as there are"),
-        parts: Vec::new(),
+        ..Recording::default()
     };
     let repeat = Repeat {
         recording,

@@ -18,8 +18,9 @@ use crate::config::{Config, Load, Pace, Rate};
 use crate::exit::{Exit, Stop};
 use crate::load::{self, Interrupt, Job, JobWork, Repeat};
 use crate::progress::{Counted, Progress, Row};
+use crate::record::ErrorTally;
 use crate::record::Live;
-use crate::report::{Measured, Outcome, Results, Variant, Workload};
+use crate::report::{Measured, Outcome, Results, Variant, Warning, Workload};
 use crate::target::{Capability, Caps, LACKS};
 pub(crate) use record::{debug_build, run_record};
 use stage::Stage;
@@ -52,6 +53,7 @@ async fn stages(
     open_loop(config, &jobs, results, progress, interrupt).await?;
     let measured = rounds(&config.load, &jobs, &mut results.variants, progress, interrupt).await;
     results.note_caps(shown_by(results));
+    results.warnings.extend(early(&results.variants));
     measured?;
     results.verify = verify::content(config, stage, &jobs, progress, interrupt).await?;
     Ok(())
@@ -140,6 +142,27 @@ async fn rounds(
     Ok(())
 }
 
+/// What failed before the clock started, and went well afterwards.
+fn early(variants: &[Variant]) -> Option<Warning> {
+    let mut all = ErrorTally::default();
+    let whole = variants.iter().filter(|variant| variant.part.is_none());
+    for measured in whole.flat_map(|variant| &variant.measured) {
+        all.merge(&measured.repeat.recording.early_errors);
+    }
+    let codes: Vec<&str> = all.iter().map(|(code, _)| code).collect();
+    let count = match all.total() {
+        0 => return None,
+        1 => "1 call".to_owned(),
+        count => format!("{count} calls"),
+    };
+    Some(Warning::of_run(
+        "warm-up",
+        format!("{count} failed before the clock started: {}", codes.join(", ")),
+        "they are not among the errors of the figures",
+        "the server's log of that time",
+    ))
+}
+
 /// What the measured calls have shown of the server.
 fn shown_by(results: &Results) -> Caps {
     let mut caps = Caps::default();
@@ -211,6 +234,24 @@ fn finding(results: &Results) -> Option<Stop> {
 mod tests {
     use super::*;
     use crate::report::tests::{results, single};
+
+    #[test]
+    fn failures_from_before_the_clock_are_told_together() {
+        let mut run = single(Workload::Get);
+        assert_eq!(early(&run.variants), None);
+        for (measured, code) in run.variants[0].measured.iter_mut().zip([
+            "RESOURCE_EXHAUSTED",
+            "UNAVAILABLE",
+            "UNAVAILABLE",
+        ]) {
+            let failure = crate::record::Failure::new(code, "it starts");
+            measured.repeat.recording.early_errors.add(failure);
+        }
+        let told = early(&run.variants).expect("three failed").to_string();
+        let want = "3 calls failed before the clock started: RESOURCE_EXHAUSTED, UNAVAILABLE";
+        assert!(told.contains(want), "{told}");
+        assert_eq!(run.errors().total(), 0);
+    }
 
     #[test]
     fn nothing_answers_only_where_nothing_ever_answered() {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use super::order::order_of;
+use super::taken::Arrivals;
 use super::{Teller, Vary, about, option, shown, words};
 use crate::config::{Config, Rate};
 use crate::exit::Stop;
@@ -11,7 +12,7 @@ use crate::figure::Figure;
 use crate::limits::{CEILING_REPEATS, SWEEP_SETTINGS_MAX};
 use crate::load::Interrupt;
 use crate::plan;
-use crate::report::{Costs, Results, SweepPoint, SweepResults, SweepSetting, is_saturated};
+use crate::report::{Costs, RATE, Results, SweepPoint, SweepResults, SweepSetting, Workload};
 use crate::run;
 use crate::turn::{self, Series};
 
@@ -19,6 +20,7 @@ use crate::turn::{self, Series};
 pub(super) struct Grid {
     vary: Vec<Vary>,
     metric: Figure,
+    by_load: bool,
     /// The values of the second parameter change fastest.
     settings: Vec<Setting>,
     /// Closed loops of which rates are shares.
@@ -38,14 +40,16 @@ struct Ceiling {
     config: Config,
 }
 
-/// The option whose shares are of a ceiling.
-const RATE: &str = "rate";
-
 impl Grid {
     /// # Errors
     ///
     /// There are too many settings, or the command refuses one.
-    pub(super) fn new(vary: Vec<Vary>, metric: Figure, command: &[OsString]) -> Result<Self, Stop> {
+    pub(super) fn new(
+        vary: Vec<Vary>,
+        metric: Figure,
+        by_load: bool,
+        command: &[OsString],
+    ) -> Result<Self, Stop> {
         let count = vary.iter().map(|one| one.values.len()).product::<usize>();
         if count > SWEEP_SETTINGS_MAX {
             return Err(Stop::usage(format!(
@@ -53,7 +57,7 @@ impl Grid {
                  fewer values"
             )));
         }
-        let mut grid = Self { vary, metric, settings: Vec::new(), ceilings: Vec::new() };
+        let mut grid = Self { vary, metric, by_load, settings: Vec::new(), ceilings: Vec::new() };
         for values in pairs(&grid.vary) {
             grid.add(values, command)?;
         }
@@ -74,8 +78,9 @@ impl Grid {
             pairs.map(|(vary, value)| option(&vary.name, value)).collect()
         };
         let all = added(&|_| true);
-        Series::Sweep.check_words(&all)?;
-        let config = turn::config_of(words(command, &all)).map_err(refused)?;
+        let line = words(command, &all);
+        Series::Sweep.check_options(&line)?;
+        let config = turn::config_of(line).map_err(refused)?;
         let share = matches!(config.pace.map(|pace| pace.rate), Some(Rate::Share(_)));
         let ceiling = if share && self.vary.iter().any(|vary| vary.name == RATE) {
             let others = added(&|name| name != RATE);
@@ -105,6 +110,11 @@ impl Grid {
 
     pub(super) fn metric(&self) -> &Figure {
         &self.metric
+    }
+
+    /// Whether settings are judged by the highest rate that is held.
+    pub(super) fn by_load(&self) -> bool {
+        self.by_load
     }
 
     pub(super) fn settings(&self) -> usize {
@@ -154,9 +164,9 @@ impl Grid {
                 let name = label(&self.vary, &results.settings[index].values);
                 let failed = |stop: Stop| stop.because(format!("round {}, {name}", round + 1));
                 let found = turn::measure(&setting.config, interrupt).await.map_err(failed)?;
-                let point = point(&found, &self.metric, round, order).map_err(failed)?;
-                let value = point.value(&self.metric);
-                let value = value.map_or("not measured".into(), |v| self.metric.unit().show(v));
+                let arrivals = Arrivals::of(&setting.config);
+                let point = point(&found, arrivals, &self.metric, round, order).map_err(failed)?;
+                let value = self.told_of(&point, results.workload);
                 results.note(found);
                 results.settings[index].points.push(point);
                 let done = round * count + order + 1;
@@ -173,6 +183,18 @@ impl Grid {
         Ok(())
     }
 
+    /// What a measurement found, for the line about it.
+    fn told_of(&self, point: &SweepPoint, workload: Workload) -> String {
+        let show = |figure: &Figure| point.value(figure).map(|value| figure.unit().show(value));
+        let value = show(&self.metric);
+        if !self.by_load {
+            return value.unwrap_or_else(|| "not measured".to_owned());
+        }
+        let taken = show(&Figure::events(workload)).unwrap_or_else(|| "nothing".to_owned());
+        let value = value.map_or_else(String::new, |value| format!(", {} {value}", self.metric));
+        format!("{taken} taken in{value}")
+    }
+
     /// Measures the closed loops that rates are shares of, and sets those.
     async fn set_rates(
         &mut self,
@@ -182,7 +204,8 @@ impl Grid {
     ) -> Result<(), Stop> {
         let mut rates = Vec::new();
         for ceiling in &self.ceilings {
-            let rate = ceiling_of(&ceiling.config, results, interrupt).await?;
+            let (rate, found) = ceiling_of(&ceiling.config, results.workload, interrupt).await?;
+            results.note(found);
             let words = ceiling.words.iter().map(|word| turn::shown(&word.to_string_lossy()));
             let name: Vec<String> =
                 std::iter::once("closed loop".to_owned()).chain(words).collect();
@@ -200,29 +223,32 @@ impl Grid {
     }
 }
 
-/// Batches or calls a second that a closed loop reaches, over several repeats.
+/// Batches or calls a second that a closed loop reaches, over several repeats; and these.
 ///
 /// # Errors
 ///
 /// The run failed, or moved nothing in one of its repeats.
 pub(super) async fn ceiling_of(
     config: &Config,
-    results: &mut SweepResults,
+    workload: Workload,
     interrupt: &Interrupt,
-) -> Result<f64, Stop> {
+) -> Result<(f64, Results), Stop> {
     let failed = |stop: Stop| stop.because("the closed loop".to_owned());
     let found = turn::measure(config, interrupt).await.map_err(failed)?;
-    let rates = Figure::events(results.workload).values(&found).unwrap_or_default();
-    results.note(found);
+    let rates = Figure::events(workload).values(&found).unwrap_or_default();
     let rate = flight_stats::geometric_mean(&rates, flight_stats::Confidence::P95);
-    rate.map(|rate| rate.value).ok_or_else(|| {
-        failed(Stop::failed(anyhow::anyhow!("nothing was moved: the source is empty")))
-    })
+    match rate {
+        Some(rate) => Ok((rate.value, found)),
+        None => {
+            Err(failed(Stop::failed(anyhow::anyhow!("nothing was moved: the source is empty"))))
+        }
+    }
 }
 
 /// What one run says of its setting.
 fn point(
     results: &Results,
+    arrivals: Option<Arrivals>,
     metric: &Figure,
     round: usize,
     order: usize,
@@ -235,8 +261,8 @@ fn point(
     // By name, as the document has them: it is told again as it was.
     values.sort_by_cached_key(|(figure, _)| figure.to_string());
     let offered = results.record.rate;
-    let repeats = || results.variants.iter().flat_map(|variant| &variant.measured);
-    let saturated = offered.map(|rate| repeats().any(|one| is_saturated(rate, one)));
+    let behind = |(arrivals, rate): (Arrivals, f64)| arrivals.behind(results, rate) > 0;
+    let saturated = arrivals.zip(offered).map(behind);
     let costs = results.variants.first().map(Costs::of);
     Ok(SweepPoint { round, order, values, offered, saturated, costs })
 }

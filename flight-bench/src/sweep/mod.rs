@@ -7,19 +7,20 @@ mod grid;
 mod order;
 mod search;
 mod slo;
+mod taken;
 mod vary;
 
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
-use crate::cli::{Format, Progress, SweepArgs};
+use crate::cli::{self, Format, Progress, SweepArgs};
 use crate::config::{Config, Output, Work, files_of, keep};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
-use crate::limits::{REPEATS_MAX, SWEEP_PARAMETERS_MAX};
+use crate::limits::{REPEATS_MAX, SLO_STEPS_DOWN, SWEEP_PARAMETERS_MAX};
 use crate::load::Interrupt;
-use crate::report::{Host, Outcome, SweepResults, Workload, check_files};
+use crate::report::{Host, Outcome, RATE, SweepResults, Workload, check_files};
 use crate::turn::{self, Series};
 use grid::Grid;
 pub(crate) use search::Answer;
@@ -62,8 +63,13 @@ impl SweepConfig {
             Some(promise) => What::Slo(Box::new(Slo::new(promise, &command, workload)?)),
             None => {
                 check_parameters(&design.vary, &command)?;
-                let metric = metric(design.metric, workload)?;
-                What::Grid(Grid::new(design.vary, metric, &command)?)
+                let by_load =
+                    design.metric.is_none() && design.vary.iter().any(|one| one.name == RATE);
+                let metric = match by_load {
+                    true => Figure::response_p99(workload),
+                    false => metric(design.metric, workload)?,
+                };
+                What::Grid(Grid::new(design.vary, metric, by_load, &command)?)
             }
         };
         let files = files_of(output.out)?;
@@ -106,12 +112,23 @@ impl SweepConfig {
                 for vary in grid.told() {
                     line("varies", &format!("{}: {}", vary.name, vary.values.join(", ")));
                 }
-                line("judges", &grid.metric().to_string());
+                let metric = grid.metric().to_string();
+                line(
+                    "judges",
+                    &match grid.by_load() {
+                        true => format!("the highest rate that is held, and its {metric}"),
+                        false => metric,
+                    },
+                );
                 line("rounds", &format!("{} of {} settings", self.rounds, grid.settings()));
             }
             What::Slo(slo) => {
                 line("searches", &format!("the highest rate that holds {}", slo.expr()));
-                line("confirms", &format!("with {} repeats", self.rounds));
+                let rates = SLO_STEPS_DOWN.len();
+                line(
+                    "confirms",
+                    &format!("with {} repeats each, {rates} rates at most", self.rounds),
+                );
             }
         }
         line("takes", &about(self.takes()));
@@ -132,7 +149,9 @@ pub(crate) async fn run(config: &mut SweepConfig, interrupt: &Interrupt) -> Swee
         What::Grid(grid) => (grid.told(), grid.metric().clone(), grid.empty()),
         What::Slo(slo) => (Vec::new(), slo.figure().clone(), Vec::new()),
     };
+    let by_load = matches!(&config.what, What::Grid(grid) if grid.by_load());
     let mut results = SweepResults {
+        by_load,
         started: SystemTime::now(),
         host: Host::read(),
         server: None,
@@ -230,18 +249,13 @@ fn check_parameters(vary: &[Vary], command: &[OsString]) -> Result<(), Stop> {
     {
         return Err(Stop::usage(format!("{} varies twice; give one list of values", one.name)));
     }
-    for one in vary {
-        let flag = format!("--{}", one.name);
-        let of_command = |word: &OsString| {
-            word.to_string_lossy()
-                .strip_prefix(&flag)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        };
-        if command.iter().any(of_command) {
-            return Err(Stop::usage(format!("{flag} varies; leave it out of the command")));
+    let given = cli::given(command.iter().cloned());
+    match vary.iter().find(|one| given.contains(&one.name)) {
+        Some(Vary { name, .. }) => {
+            Err(Stop::usage(format!("--{name} varies; leave it out of the command")))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn metric(asked: Option<Figure>, workload: Workload) -> Result<Figure, Stop> {

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use super::grid::ceiling_of;
 use super::search::{Answer, Bounds, Trial, search};
+use super::taken::Arrivals;
 use super::{Teller, about, option, words};
+use crate::cli;
 use crate::config::{Config, Extent, Rate};
 use crate::exit::{Exit, Stop};
 use crate::figure::Figure;
-use crate::limits::{CEILING_REPEATS, SLO_ACHIEVED_MIN, SLO_HALVINGS};
+use crate::limits::{CEILING_REPEATS, SLO_HALVINGS};
 use crate::load::Interrupt;
 use crate::plan;
-use crate::report::{Results, SloResults, SloTrial, SweepResults, Workload, is_saturated};
+use crate::report::{Results, SloResults, SloTrial, SweepResults, Workload};
 use crate::run;
 use crate::threshold::Threshold;
 use crate::turn;
@@ -22,6 +24,7 @@ pub(super) struct Slo {
     promise: Threshold,
     /// Whose rate is searched.
     config: Config,
+    arrivals: Arrivals,
     ceiling: Config,
 }
 
@@ -51,11 +54,7 @@ impl Slo {
                 "a promise is an upper bound of a latency, such as put.ack.p99 <= 5ms".into(),
             );
         }
-        let sets_rate = |word: &OsString| {
-            let word = word.to_string_lossy();
-            word == "--rate" || word.starts_with("--rate=") || word.starts_with("-r")
-        };
-        if command.iter().any(sets_rate) {
+        if cli::given(command.iter().cloned()).iter().any(|name| name == "rate") {
             return refused("the rate is what is searched; leave --rate out of the command".into());
         }
         let config = turn::config_of(words(command, &[option("rate", "100%")]));
@@ -63,7 +62,8 @@ impl Slo {
         let (config, mut ceiling) = (config.map_err(Stop::usage)?, ceiling.map_err(Stop::usage)?);
         ceiling.pace = None;
         ceiling.load.repeats = CEILING_REPEATS;
-        Ok(Self { promise, config, ceiling })
+        let arrivals = Arrivals::of(&config).expect("it was given a rate");
+        Ok(Self { promise, config, arrivals, ceiling })
     }
 
     pub(super) fn expr(&self) -> &str {
@@ -98,10 +98,10 @@ impl Slo {
         teller.say(&format!("searching: {}", about(self.takes(repeats))));
         let expr = self.promise.expr.clone();
         results.slo = Some(SloResults { expr, ..SloResults::default() });
-        let ceiling = ceiling_of(&self.ceiling, results, interrupt).await?;
+        let (ceiling, closed) = ceiling_of(&self.ceiling, results.workload, interrupt).await?;
         teller.say(&format!("closed loop: {ceiling:.0}/s"));
-        let judged_from = self.judged_from();
-        self.check_events(ceiling, judged_from)?;
+        let judged_from = self.judged_from(ceiling, &closed)?;
+        results.note(closed);
         let bounds = Bounds::new(ceiling, judged_from);
         let mut told = SloResults {
             expr: self.promise.expr.clone(),
@@ -124,29 +124,29 @@ impl Slo {
         answer.map(|_: Answer| ())
     }
 
-    /// The rate from which on a window has the events that the percentile needs, chance aside.
-    fn judged_from(&self) -> f64 {
-        let needed = self.promise.figure.events_needed().unwrap_or_default() as f64;
-        match self.config.load.extent {
-            Extent::Window { duration, .. } => {
-                (needed + 4.0 * needed.sqrt()) / duration.as_secs_f64()
-            }
-            Extent::Batches(_) | Extent::Passes(_) => 0.0,
-        }
-    }
-
-    fn check_events(&self, ceiling: f64, judged_from: f64) -> Result<(), Stop> {
-        let Extent::Window { duration, .. } = self.config.load.extent else { return Ok(()) };
+    /// The rate from which on a window has the events that the percentile needs, chance aside, by
+    /// how many of them each batch or call of the closed loop had.
+    ///
+    /// # Errors
+    ///
+    /// Not even the closed loop has them.
+    fn judged_from(&self, ceiling: f64, closed: &Results) -> Result<f64, Stop> {
+        let Extent::Window { duration, .. } = self.config.load.extent else { return Ok(0.0) };
+        let (figure, seconds) = (&self.promise.figure, duration.as_secs_f64());
+        let needed = figure.events_needed().unwrap_or_default();
+        let each = figure.per_event(closed).unwrap_or_default();
+        let judged_from = self.arrivals.offered_for(needed as f64) / each / seconds;
         if judged_from <= ceiling {
-            return Ok(());
+            return Ok(judged_from);
         }
-        let figure = &self.promise.figure;
-        let longer = (duration.as_secs_f64() * judged_from / ceiling * 2.0).ceil();
+        let way_out = match (seconds * judged_from / ceiling * 2.0).ceil() {
+            longer if longer.is_finite() => format!("--duration {longer:.0}s"),
+            _ => "a longer --duration".to_owned(),
+        };
         Err(Stop::usage(format!(
-            "{figure} needs {} events a repeat, and a closed loop has {:.0} in {duration:?}; give \
-             --duration {longer:.0}s or a lower percentile",
-            figure.events_needed().unwrap_or_default(),
-            ceiling * duration.as_secs_f64()
+            "{figure} needs {needed} events a repeat, and a closed loop has {:.0} in {duration:?}; \
+             give {way_out} or a lower percentile",
+            ceiling * each * seconds
         )))
     }
 
@@ -179,7 +179,7 @@ impl Slo {
             confirms: trial == Trial::Confirm,
             achieved: Figure::events(results.workload).values(&found).unwrap_or_default(),
             values: values.unwrap_or_default(),
-            behind: behind(&found, rate),
+            behind: self.arrivals.behind(&found, rate),
             errors,
             holds: false,
         };
@@ -200,18 +200,4 @@ impl Slo {
             && tried.values.iter().all(|value| self.promise.is_true_of(*value));
         Ok(SloTrial { holds, ..tried })
     }
-}
-
-/// Repeats that did not take in what was offered: latencies of what was sent say little then.
-fn behind(results: &Results, rate: f64) -> usize {
-    // The first is of all that is offered: in a mix its parts follow.
-    let Some(variant) = results.variants.first() else { return 0 };
-    let is_behind = |one: &&crate::report::Measured| {
-        let expected = rate * one.repeat.elapsed.as_secs_f64();
-        // Arrivals that are drawn differ by chance: three deviations of a Poisson number.
-        let least = SLO_ACHIEVED_MIN * expected - 3.0 * expected.sqrt();
-        is_saturated(rate, one)
-            || variant.count_per_s(one) * one.repeat.elapsed.as_secs_f64() < least
-    };
-    variant.measured.iter().filter(is_behind).count()
 }

@@ -1,7 +1,6 @@
 //! Which sweeps are taken, and what they are made of.
 
 use super::*;
-use crate::cli;
 
 #[test]
 fn sweeps_that_mean_nothing_are_refused() {
@@ -38,6 +37,8 @@ fn a_value_that_the_command_refuses_is_told_with_its_setting() {
     check(&["--vary", "repeats=1,2", "get"], "give --rounds in place of --repeats");
     check(&["--vary", "streams=1,2", "get", "--streams", "4"], "--streams varies; leave it out");
     check(&["--vary", "streams=1,2", "get", "--streams=4"], "--streams varies; leave it out");
+    check(&["--vary", "streams=1,2", "get", "-s", "4"], "--streams varies; leave it out");
+    check(&["--vary", "streams=1,2", "get", "-s4"], "--streams varies; leave it out");
     check(
         &["--vary", "source=ticket:secret,ticket:other", "get", "--batch-rows", "5"],
         "source=ticket:<redacted>: --batch-rows is part of a request",
@@ -78,6 +79,7 @@ fn a_promise_is_an_upper_bound_of_a_latency_of_an_open_loop() {
     slo("put.ack.p99 vs base <= 5%", &["put"], "a promise is an upper bound of a latency");
     slo("put.ack.p99 <= 5ms", &["put", "--rate", "70%"], "leave --rate out of the command");
     slo("put.ack.p99 <= 5ms", &["put", "-r70%"], "leave --rate out of the command");
+    slo("put.ack.p99 <= 5ms", &["put", "-s", "2", "-r", "70%"], "leave --rate out of the command");
 }
 
 #[test]
@@ -93,7 +95,13 @@ rounds    2 of 3 settings
 takes     about 25 s
 ";
     assert_eq!(got, want);
+    let got = plan(&["--vary", "rate=10,20", "put", "grpc://h:1"]);
+    let want = "judges    the highest rate that is held, and its put.response.p99\n";
+    assert!(got.contains(want), "{got}");
+    let got = plan(&["--vary", "rate=10,20", "--metric", "put.ack.p50", "put", "grpc://h:1"]);
+    assert!(got.contains("judges    put.ack.p50\n"), "{got}");
     let got = plan(&["--slo", "put.ack.p99 <= 5ms", "put", "grpc://h:1"]);
+    assert!(got.contains("confirms  with 5 repeats each, 4 rates at most\n"), "{got}");
     assert!(got.contains("searches  the highest rate that holds put.ack.p99 <= 5ms\n"), "{got}");
 }
 

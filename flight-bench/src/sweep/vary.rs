@@ -48,8 +48,16 @@ impl FromStr for Vary {
             for value in
                 Range::read(part)?.map_or_else(|| Ok(vec![part.to_owned()]), Range::values)?
             {
-                if values.contains(&value) {
-                    return Err(format!("'{text}' has {value} twice; leave one out"));
+                match values.iter().find(|known| are_same(known, &value)) {
+                    Some(known) if *known == value => {
+                        return Err(format!("'{text}' has {value} twice; leave one out"));
+                    }
+                    Some(known) => {
+                        return Err(format!(
+                            "'{text}' has one value twice, as {known} and as {value}; leave one out"
+                        ));
+                    }
+                    None => {}
                 }
                 values.push(value);
             }
@@ -59,6 +67,16 @@ impl FromStr for Vary {
         }
         Ok(Self { name: name.to_owned(), values })
     }
+}
+
+/// Whether two values are one: equal words, or equal numbers such as 1k and 1000.
+fn are_same(one: &str, other: &str) -> bool {
+    let equal = |one: Number<'_>, other: Number<'_>| {
+        both(one.measure, other.measure).is_some()
+            && one.value * one.unit == other.value * other.unit
+    };
+    one == other
+        || Number::read(one).zip(Number::read(other)).is_some_and(|(one, other)| equal(one, other))
 }
 
 const EXAMPLES: &str = "such as streams=1,2,4, streams=1..64:x2 or rate=10%..100%:10%";
@@ -132,7 +150,10 @@ impl<'a> Range<'a> {
     /// `None` for a value that is no range, such as a path with dots in it.
     fn read(text: &'a str) -> Result<Option<Self>, String> {
         let Some((from, rest)) = text.split_once("..") else { return Ok(None) };
-        if !from.starts_with(|c: char| c.is_ascii_digit()) {
+        // A name may begin with a digit: 2024/../a, 2024..old.feather.
+        let ends_as_a_range = rest.contains(':') || Number::read(rest).is_some();
+        let begins_as_one = from.starts_with(|c: char| c.is_ascii_digit());
+        if !begins_as_one || !ends_as_a_range || text.contains('/') {
             return Ok(None);
         }
         let (to, step) = rest.split_once(':').ok_or_else(|| {
@@ -280,6 +301,10 @@ mod tests {
         check("transport=own,hyper", Ok("transport: own hyper"));
         check("data-file=../a.feather,b.feather", Ok("data-file: ../a.feather b.feather"));
         check("source=path:a=b", Ok("source: path:a=b"));
+        check("data-file=2024/../a.arrow,b", Ok("data-file: 2024/../a.arrow b"));
+        check("data-file=2024..old.arrow,b", Ok("data-file: 2024..old.arrow b"));
+        check("data-file=1../2:x,b", Ok("data-file: 1../2:x b"));
+        check("rate=50,50%", Ok("rate: 50 50%"));
     }
 
     #[test]
@@ -311,6 +336,11 @@ mod tests {
         check("streams=1,,2", Err("has an empty value"));
         check("streams=1,2,1", Err("has 1 twice; leave one out"));
         check("streams=1..4:1,2", Err("has 2 twice"));
+        check("streams=1,01", Err("has one value twice, as 1 and as 01; leave one out"));
+        check("batch-rows=1k,1000", Err("has one value twice, as 1k and as 1000"));
+        check("message-bytes=1MiB,64KiB,1024KiB", Err("as 1MiB and as 1024KiB"));
+        check("warmup=1s,1000ms", Err("as 1s and as 1000ms"));
+        check("streams=1..4:1,02", Err("as 2 and as 02"));
         check("streams=1..8", Err("'1..8' has no step; write 1..8:x2 for factors or 1..8:1"));
         check("streams=8..1:x2", Err("runs from the larger to the smaller; turn it round"));
         check("streams=1..8:x1", Err("write a factor above 1, such as x2"));

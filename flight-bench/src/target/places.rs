@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow_flight::Location;
 use flight_net::Endpoint;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Control;
 use crate::cli::Follow;
 use crate::exit::Stop;
-use crate::limits::{LOCATION_CHARS_MAX, LOCATIONS_MAX};
+use crate::limits::{LOCATION_CHARS_MAX, LOCATIONS_MAX, LOCATIONS_TIMEOUT};
 use crate::record::one_line;
 use crate::report::Warning;
 
@@ -36,6 +37,8 @@ pub(crate) struct Places {
     followed: Vec<Connector>,
     fates: Fates,
     records: Vec<PlaceRecord>,
+    /// Of the time for looking at places.
+    left: Duration,
 }
 
 /// What became of each place, by the name that the server gives it.
@@ -48,7 +51,8 @@ enum Fate {
     Followed(usize),
     /// One that is not to be followed.
     PassedOver,
-    Unreachable,
+    /// The index of its record, which says why.
+    Unreachable(usize),
 }
 
 /// What is known of places once the clock runs.
@@ -77,7 +81,8 @@ fn first(fates: &Fates, locations: &[Location]) -> Option<Fate> {
 impl Places {
     pub(crate) fn new(target: Connector, follow: Follow) -> Self {
         let (followed, records) = (Vec::new(), Vec::new());
-        Self { target, follow, followed, fates: Fates::default(), records }
+        let left = LOCATIONS_TIMEOUT;
+        Self { target, follow, followed, fates: Fates::default(), records, left }
     }
 
     /// Finds out where endpoints of these locations are read.
@@ -105,10 +110,12 @@ impl Places {
                 return Ok(());
             }
         }
-        let unreachable = |one: &&Location| self.fates.get(&one.uri) == Some(&Fate::Unreachable);
-        let Some(location) = locations.iter().find(unreachable) else { return Ok(()) };
-        let record = self.records.iter().find(|one| one.location == shown(&location.uri));
-        let why = record.and_then(|one| one.why.as_deref()).unwrap_or_default();
+        let unreachable = |one: &Location| match self.fates.get(&one.uri) {
+            Some(Fate::Unreachable(record)) => Some(*record),
+            _ => None,
+        };
+        let Some(record) = locations.iter().find_map(unreachable) else { return Ok(()) };
+        let why = self.records[record].why.as_deref().unwrap_or_default();
         Err(Stop::failed(anyhow::anyhow!(
             "no place that the server names for an endpoint can be read: {why}; to read from the \
              target, leave --follow-locations out"
@@ -141,13 +148,32 @@ impl Places {
         if let Some(index) = same {
             return (Fate::Followed(index), None);
         }
+        let unreachable = Fate::Unreachable(self.records.len());
+        let name = endpoint.to_string();
         let connector = self.target.at(endpoint);
-        match Control::connect(&connector).await {
-            Ok(_) => {
+        let began = Instant::now();
+        let connected = match self.left {
+            Duration::ZERO => None,
+            left => tokio::time::timeout(left, Control::connect(&connector)).await.ok(),
+        };
+        self.left = self.left.saturating_sub(began.elapsed());
+        match connected {
+            Some(Ok(_)) => {
                 self.followed.push(connector);
                 (Fate::Followed(self.followed.len() - 1), None)
             }
-            Err(stop) => (Fate::Unreachable, Some(stop.to_string())),
+            Some(Err(stop)) => {
+                let why = stop.to_string().replace(&name, &shown(&name));
+                (unreachable, Some(one_line(&why)))
+            }
+            None => {
+                let why = format!(
+                    "{} was not reached within the {LOCATIONS_TIMEOUT:?} for all places together; \
+                     a shorter --connect-timeout leaves time for more",
+                    shown(&name)
+                );
+                (unreachable, Some(why))
+            }
         }
     }
 
@@ -235,24 +261,34 @@ fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
     }
 }
 
-/// A place as it may be told: one that is not Flight's may hold a key in its path or query.
+/// A place as it may be told: nothing of a query or fragment, nothing before an `@`, and no path
+/// but a socket's, since any of them may hold a key.
 fn shown(uri: &str) -> String {
-    let told = match uri.parse::<Endpoint>() {
-        Ok(endpoint) => endpoint.to_string(),
-        Err(_) => match uri.split_once("://") {
-            Some((scheme, rest)) => {
-                let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-                let host = authority.rsplit('@').next().unwrap_or_default();
-                format!("{scheme}://{host}/…")
+    let scheme_of = |scheme: &str| scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
+    let told = match uri.split_once("://").filter(|(scheme, _)| scheme_of(scheme)) {
+        Some((scheme, rest)) => {
+            let (place, keys) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+            // Of a name and a word with such a character in it, nothing can be told apart.
+            let place = if keys.contains('@') { "" } else { place };
+            let place = place.rsplit('@').next().unwrap_or_default();
+            match format!("{scheme}://{place}").parse::<Endpoint>() {
+                Ok(endpoint) if keys.is_empty() => endpoint.to_string(),
+                Ok(endpoint) => format!("{endpoint}…"),
+                Err(_) => match place.split('/').next() {
+                    None | Some("") => format!("{scheme}://…"),
+                    Some(host) => format!("{scheme}://{host}/…"),
+                },
             }
-            None => "a place that is no URI".to_owned(),
-        },
+        }
+        None => "a place that is no URI".to_owned(),
     };
     one_line(&told).chars().take(LOCATION_CHARS_MAX).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use flight_net::client::ConnectOptions;
+
     use super::*;
 
     #[test]
@@ -290,12 +326,52 @@ mod tests {
         check("grpc+unix:///a", "grpc+unix:///b", false);
     }
 
+    fn places(follow: Follow) -> Places {
+        let target = "grpc://127.0.0.1:1".parse().expect("an endpoint");
+        Places::new(Connector::new(target, None, ConnectOptions::default()), follow)
+    }
+
+    #[tokio::test]
+    async fn places_are_not_looked_at_for_longer_than_all_of_them_have() {
+        let mut places = places(Follow::Always);
+        places.left = Duration::ZERO;
+        let location = |port: u16| Location { uri: format!("grpc://127.0.0.1:{port}") };
+        let refused = places.look_at(&[location(2), location(3)]).await.err();
+        let refused = refused.expect("there is no time").to_string();
+        let want = "grpc://127.0.0.1:2 was not reached within the 60s for all places together";
+        assert!(refused.contains(want), "{refused}");
+        assert!(places.look_at(&[location(4), location(1)]).await.is_ok(), "the target is known");
+        assert_eq!(places.records().len(), 3);
+        assert!(places.followed().is_empty());
+    }
+
+    #[tokio::test]
+    async fn why_a_place_cannot_be_reached_is_told_without_its_keys() {
+        let mut places = places(Follow::Always);
+        for uri in ["grpc+unix:///nowhere?word", "grpc+unix:///nowhere?other"] {
+            let refused = places.look_at(&[Location { uri: uri.to_owned() }]).await.err();
+            let refused = refused.expect("nobody is there").to_string();
+            let want = "can be read: cannot reach grpc+unix:///nowhere…: ";
+            assert!(refused.contains(want) && !refused.contains('?'), "{refused}");
+        }
+        assert_eq!(places.records().len(), 2);
+    }
+
     #[test]
     fn a_place_is_told_without_what_may_be_a_key() {
         let check = |uri: &str, want: &str| assert_eq!(shown(uri), want);
         check("grpc+tcp://h:1", "grpc://h:1");
         check("https://user:word@h/path?signature=x", "https://h/…");
         check("s3://bucket/key#x", "s3://bucket/…");
+        check("s3://user:pa/ss@host/key", "s3://host/…");
+        check("s3://user:pa?ss@host/key", "s3://…");
+        check("https://h/path?mail=a@b", "https://…");
+        check("grpc+unix:///p?key=word", "grpc+unix:///p…");
+        check("grpc+unix:///p#word", "grpc+unix:///p…");
+        check("grpc://user:word@h:1", "grpc://h:1");
+        check("grpc://h:1?key=word", "grpc://h:1…");
+        check("user:word@x://h", "a place that is no URI");
+        check("s3://a\u{1b}[2Jb/key", "s3://a [2Jb/…");
         check("word", "a place that is no URI");
         check(&format!("x://{}", "h".repeat(999)), &format!("x://{}", "h".repeat(196)));
     }

@@ -150,6 +150,22 @@ fn what_happens_during_the_warm_up_is_not_in_the_table() {
 }
 
 #[test]
+fn a_call_that_fails_before_the_clock_starts_is_told_and_is_no_error() {
+    let line = |extent: &str| {
+        let server = Foreign::start(Lie::Busy);
+        let line = format!("get {} --source path:x --repeats 1 {extent}", server.uri());
+        bench(&format!("{line} --format json"))
+    };
+    let got = line("--duration 100ms --warmup 0s").ended(0).json();
+    assert!(got["repeats"][0]["errors"].as_object().is_some_and(|errors| errors.is_empty()));
+    let warnings = got["warnings"].to_string();
+    assert!(warnings.contains("1 call failed before the clock started: UNAVAILABLE"), "{warnings}");
+    // A fixed amount has no warm-up: the clock starts with its first call.
+    let got = line("--passes 3").ended(1).json();
+    assert_eq!(count(&got, "/repeats/0/errors/UNAVAILABLE/count"), 1);
+}
+
+#[test]
 fn a_server_that_sends_another_schema_than_it_announced_fails_the_run() {
     check(Lie::Schema, "the server announced a schema of 1 fields and sent another of 2");
 }

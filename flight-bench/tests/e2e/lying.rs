@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use arrow_array::RecordBatch;
@@ -37,6 +38,8 @@ pub(crate) enum Lie {
     Body,
     /// Sends a checksum of zero.
     Checksum,
+    /// Is busy when it is asked to send for the first time.
+    Busy,
 }
 
 /// A running server; stops when dropped.
@@ -57,7 +60,8 @@ impl Foreign {
                 let incoming = TcpIncoming::bind(any).expect("a free port");
                 let incoming = incoming.with_nodelay(Some(true));
                 sender.send(incoming.local_addr().expect("an address")).expect("the test waits");
-                let service = FlightServiceServer::new(Service { lie });
+                let service =
+                    FlightServiceServer::new(Service { lie, asked: AtomicBool::new(false) });
                 let served = Server::builder()
                     .add_service(service)
                     .serve_with_incoming_shutdown(incoming, async { drop(stopped.await) });
@@ -85,6 +89,7 @@ impl Drop for Foreign {
 
 struct Service {
     lie: Lie,
+    asked: AtomicBool,
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -120,7 +125,7 @@ impl FlightService for Service {
         let rows = match self.lie {
             Lie::Rows => ROWS as i64 + 1,
             Lie::Unknown => -1,
-            Lie::None | Lie::Schema | Lie::Body | Lie::Checksum => ROWS as i64,
+            Lie::None | Lie::Schema | Lie::Body | Lie::Checksum | Lie::Busy => ROWS as i64,
         };
         let info = FlightInfo::new()
             .try_with_schema(&schema)
@@ -141,6 +146,9 @@ impl FlightService for Service {
         _request: Request<Ticket>,
     ) -> Result<Response<Self::DoGetStream>, Status> {
         let lie = self.lie;
+        if lie == Lie::Busy && !self.asked.swap(true, Ordering::Relaxed) {
+            return Err(Status::unavailable("come back later"));
+        }
         let messages = FlightDataEncoderBuilder::new()
             .with_schema(known_schema())
             .build(stream::iter([Ok(batch())]))
@@ -151,7 +159,7 @@ impl FlightService for Service {
                         message.data_body = message.data_body.slice(..half);
                     }
                     Lie::Checksum => message.app_metadata = "xxh3:0000000000000000".into(),
-                    Lie::None | Lie::Rows | Lie::Unknown | Lie::Schema => {}
+                    Lie::None | Lie::Rows | Lie::Unknown | Lie::Schema | Lie::Busy => {}
                 }
                 message
             })

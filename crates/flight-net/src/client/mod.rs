@@ -144,13 +144,15 @@ impl Connector {
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
         self.in_time(async {
             let Socket { wire, negotiated, words, times, held } = self.socket().await?;
-            let mut connection = match wire {
-                Wire::Tcp { stream, .. } => self.http2(stream, negotiated, words, times).await,
-                Wire::Unix(stream) => self.http2(stream, negotiated, words, times).await,
-                Wire::Tls { stream, .. } => self.http2(stream, negotiated, words, times).await,
-            }?;
-            connection.socket = held;
-            Ok(connection)
+            match wire {
+                Wire::Tcp { stream, .. } => {
+                    self.http2(stream, negotiated, words, times, held).await
+                }
+                Wire::Unix(stream) => self.http2(stream, negotiated, words, times, held).await,
+                Wire::Tls { stream, .. } => {
+                    self.http2(stream, negotiated, words, times, held).await
+                }
+            }
         })
         .await
     }
@@ -167,9 +169,8 @@ impl Connector {
                 let socket = self.in_time(self.socket()).await?;
                 let http2 = self.options.http2;
                 let max = self.options.message_bytes_max;
-                let own =
-                    OwnConnection::start(socket.wire, self.origin(), http2, max, socket.words);
-                Ok(StreamConnection::own(own, socket.held))
+                let Socket { wire, words, held, .. } = socket;
+                Ok(OwnConnection::start(wire, held, self.origin(), http2, max, words).into())
             }
         }
     }
@@ -248,6 +249,7 @@ impl Connector {
         negotiated: Option<Negotiated>,
         words: Words,
         mut times: ConnectTimes,
+        held: Held,
     ) -> Result<Connection, ConnectError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -268,6 +270,8 @@ impl Connector {
         let (broken, broke) = Broken::new(words.clone());
         tokio::spawn(async move {
             let why = words.of(connection.await.err().as_ref());
+            // Another descriptor of the wire: it would keep the socket open.
+            drop(held);
             tracing::debug!(why, "the connection ended");
             // Nobody listens once the last clone of the connection is gone.
             let _ = broke.send(Some(Arc::from(why)));
@@ -279,7 +283,6 @@ impl Connector {
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
-            socket: None,
         })
     }
 }
@@ -322,8 +325,6 @@ pub struct Connection {
     negotiated: Option<Negotiated>,
     times: ConnectTimes,
     message_bytes_max: usize,
-    /// Held, so that it is listed.
-    socket: Held,
 }
 
 impl Connection {

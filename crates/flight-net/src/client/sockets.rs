@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::net::TcpStream;
 
-/// The TCP sockets of the connections that a [`Connector`](super::Connector) made, each for as long
-/// as somebody holds its connection: a descriptor that lived on would keep the peer from hearing
-/// that the connection was closed. Clones share the list.
+/// The TCP sockets of the connections that a [`Connector`](super::Connector) made, each until its
+/// connection ends: a descriptor that lived on would keep the peer from hearing of that. Clones
+/// share the list.
 #[derive(Debug, Clone, Default)]
 pub struct Sockets {
     all: Arc<Mutex<Vec<Listed>>>,
@@ -29,7 +29,7 @@ pub struct OpenSocket {
     pub descriptor: Arc<OwnedFd>,
 }
 
-/// Keeps a socket in the list.
+/// Keeps a socket in the list; the task that owns the connection holds it.
 pub(super) type Held = Option<Arc<OwnedFd>>;
 
 impl Sockets {
@@ -39,7 +39,7 @@ impl Sockets {
         Self { all: Arc::clone(&self.all), owner }
     }
 
-    /// Those that are open.
+    /// Those that are open; each keeps its socket so: for long, hold a [`Weak`].
     pub fn open(&self) -> Vec<OpenSocket> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|listed| listed.socket.strong_count() > 0);

@@ -5,7 +5,6 @@ use tonic::metadata::MetadataMap;
 
 use super::Connection;
 use super::own::{Answer, OwnConnection};
-use super::sockets::Held;
 use super::streams::{self, GetStream, PutResults, PutSink};
 
 /// An implementation of HTTP/2.
@@ -35,8 +34,6 @@ impl Transport {
 #[derive(Debug, Clone)]
 pub struct StreamConnection {
     inner: Inner,
-    /// Held, so that it is listed; hyper's holds its own.
-    _socket: Held,
 }
 
 #[derive(Debug, Clone)]
@@ -47,15 +44,17 @@ enum Inner {
 
 impl From<Connection> for StreamConnection {
     fn from(connection: Connection) -> Self {
-        Self { inner: Inner::Hyper(connection), _socket: None }
+        Self { inner: Inner::Hyper(connection) }
+    }
+}
+
+impl From<OwnConnection> for StreamConnection {
+    fn from(connection: OwnConnection) -> Self {
+        Self { inner: Inner::Own(connection) }
     }
 }
 
 impl StreamConnection {
-    pub(super) fn own(connection: OwnConnection, socket: Held) -> Self {
-        Self { inner: Inner::Own(connection), _socket: socket }
-    }
-
     /// Whether the connection is gone or takes no calls, so that none can succeed on it.
     pub fn is_closed(&self) -> bool {
         match &self.inner {

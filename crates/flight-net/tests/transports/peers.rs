@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use flight_net::client::Transport;
+use flight_net::client::{ConnectOptions, Connector, Sockets, Transport};
 use flight_wire::Frame;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
@@ -209,6 +209,26 @@ async fn a_server_that_hangs_up_is_told() {
         let (address, _server) = saying(words, true).await;
         let (_, end) = get(address, transport).await;
         assert_eq!(end.unwrap_err().code(), Code::Unavailable, "{transport:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_socket_of_a_connection_that_ended_is_closed_whoever_holds_it() {
+    for transport in TRANSPORTS {
+        let (address, server) = saying([greeting(), head()].concat(), true).await;
+        let sockets = Sockets::default();
+        let options = ConnectOptions { transport, ..ConnectOptions::default() };
+        let connector = Connector::new(format!("grpc://{address}").parse().unwrap(), None, options);
+        let connection = connector.watched(sockets.clone()).connect_streams().await.unwrap();
+        assert_eq!(sockets.open().len(), 1, "{transport:?}");
+        let mut stream = connection.do_get(b"t", MetadataMap::new()).await.unwrap();
+        let end = stream.next().await.unwrap();
+        assert_eq!(end.unwrap_err().code(), Code::Unavailable, "{transport:?}");
+        // The server reads until every descriptor of the client's socket is closed.
+        let heard = tokio::time::timeout(HANG, server).await;
+        assert!(heard.is_ok(), "{transport:?}: the server still waits for the client to close");
+        assert!(sockets.open().is_empty(), "{transport:?}");
+        assert!(connection.is_closed(), "{transport:?}");
     }
 }
 

@@ -72,6 +72,7 @@ fn over(results: &SweepResults, sizes: &[f64], measure: Measure) -> String {
     };
     let judged = results.judged();
     let knee = judged.and_then(|judged| judged.knee).map(|knee| sizes[knee]);
+    let held = results.held().and_then(|held| held.first()?.knee).map(|knee| sizes[knee]);
     let of = |figure: &Figure, name: &str, knee| Curve {
         name: name.to_owned(),
         points: points(results, figure, sizes),
@@ -80,7 +81,7 @@ fn over(results: &SweepResults, sizes: &[f64], measure: Measure) -> String {
     let mut html = String::new();
     if results.is_open() && !results.responses().is_empty() {
         let curves = results.responses();
-        let curves = curves.iter().map(|(name, one)| of(one, name, None));
+        let curves = curves.iter().map(|(name, one)| of(one, name, held));
         // Rounds with too few events for a p99 have none at any load.
         let curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
         let caption = Caption {
@@ -91,14 +92,17 @@ fn over(results: &SweepResults, sizes: &[f64], measure: Measure) -> String {
         let up = Axis { label: "response", unit: Unit::Nanoseconds };
         html.push_str(&flight_chart::curve(&caption, &curves, across, up));
     }
-    let metric = results.metric.to_string();
+    // The latency of loads is above; what was taken in of them stands below it.
+    let figure =
+        if results.by_load { Figure::events(results.workload) } else { results.metric.clone() };
+    let metric = figure.to_string();
     let caption = Caption {
         name: "sweep",
         title: &metric,
         note: "Geometric mean over rounds, with its 95 % interval.",
     };
-    let curve = of(&results.metric, &metric, knee);
-    html.push_str(&flight_chart::curve(&caption, &[curve], across, up(&results.metric)));
+    let curve = of(&figure, &metric, knee);
+    html.push_str(&flight_chart::curve(&caption, &[curve], across, up(&figure)));
     html
 }
 

@@ -5,6 +5,7 @@ use flight_stats::Estimate;
 use serde_json::{Map, Value, json};
 
 use super::super::json::tool;
+use super::held::Held;
 use super::{SloResults, SweepPoint, SweepResults, SweepSetting};
 use crate::figure::Figure;
 use crate::sweep::Answer;
@@ -27,6 +28,17 @@ impl SweepResults {
                 "rounds": judged.rounds,
             })
         });
+        let held = self.held().map(|all| {
+            let one = |held: &Held| {
+                json!({
+                    "at": held.at,
+                    "highest": held.highest,
+                    "broke": held.broke,
+                    "knee": held.knee,
+                })
+            };
+            all.iter().map(one).collect::<Vec<_>>()
+        });
         let vary = self.vary.iter().map(|vary| json!({ "name": vary.name, "values": vary.values }));
         json!({
             "schema": SCHEMA,
@@ -45,6 +57,7 @@ impl SweepResults {
             "vary": vary.collect::<Vec<_>>(),
             "settings": settings.collect::<Vec<_>>(),
             "judged": judged,
+            "held": held,
             "slo": self.slo.as_ref().map(slo),
             "reading": self.reading(),
             "warnings": self.warnings,

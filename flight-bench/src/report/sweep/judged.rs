@@ -20,8 +20,12 @@ pub(in super::super) struct Judged {
 }
 
 impl SweepResults {
-    /// `None` where no round is whole, or a setting has nothing to be judged by.
+    /// `None` where no round is whole, or a setting has nothing to be judged by; and of loads, which
+    /// [`held`](Self::held) judges.
     pub(in super::super) fn judged(&self) -> Option<Judged> {
+        if self.by_load {
+            return None;
+        }
         let value = |setting: usize, round: usize| {
             let points = &self.settings[setting].points;
             points.iter().find(|point| point.round == round)?.value(&self.metric)
@@ -67,16 +71,17 @@ impl SweepResults {
             told.extend(slo.reading(&self.metric));
             return told;
         }
-        match self.judged() {
-            Some(judged) => {
+        match (self.held(), self.judged()) {
+            (Some(held), _) => told.extend(self.told_of_load(&held)),
+            (None, Some(judged)) => {
                 told.push(self.choice(&judged));
                 told.push(self.certainty(&judged));
             }
-            None => told.extend(self.unjudged()),
+            (None, None) => told.extend(self.unjudged()),
         }
         let saturated: Vec<usize> =
             (0..self.settings.len()).filter(|one| self.settings[*one].saturated() > 0).collect();
-        if !saturated.is_empty() {
+        if !saturated.is_empty() && !self.by_load {
             told.push(format!(
                 "Saturated: {}. More was offered than was taken in, so that response times tell the \
                  length of the run.",

@@ -4,7 +4,7 @@ use super::super::facts;
 use super::super::markdown::{details, escaped, heading, paragraph, titled, warnings};
 use super::super::tables;
 use super::SweepResults;
-use super::table::{MARKS, Sheet};
+use super::table::Sheet;
 
 pub(super) fn render(results: &SweepResults) -> String {
     let mut out = String::new();
@@ -18,7 +18,7 @@ pub(super) fn render(results: &SweepResults) -> String {
         if let Some(grid) = results.grid() {
             paragraph(&mut out, &format!("**{}**", escaped(&results.metric.to_string())));
             table(&mut out, &grid);
-            paragraph(&mut out, &escaped(MARKS));
+            paragraph(&mut out, &escaped(results.marks()));
         }
         table(&mut out, &results.sheet());
     }

@@ -1,6 +1,7 @@
 //! What a sweep found, and the forms in which it is told.
 
 mod csv;
+mod held;
 mod json;
 mod judged;
 mod markdown;
@@ -26,6 +27,7 @@ use crate::exit::Exit;
 use crate::figure::Figure;
 use crate::record::PERCENTILES;
 use crate::sweep::{Answer, Vary};
+pub(crate) use held::RATE;
 pub(crate) use read::read;
 pub(crate) use slo::{SloResults, SloTrial};
 pub(super) use table::{Head, Sheet};
@@ -40,6 +42,8 @@ pub(crate) struct SweepResults {
     pub(crate) workload: Workload,
     /// By which settings are judged.
     pub(crate) metric: Figure,
+    /// Whether they are, beyond that, by the highest rate that is held.
+    pub(crate) by_load: bool,
     /// One parameter or two; none where a promise was searched for.
     pub(crate) vary: Vec<Vary>,
     /// The values of the second parameter change fastest.
@@ -96,7 +100,7 @@ impl SweepSetting {
         geometric_mean(&offered, Confidence::P95).map(|rate| rate.value)
     }
 
-    /// Rounds in which the backlog grew to the end.
+    /// Rounds that did not take in what was offered.
     pub(super) fn saturated(&self) -> usize {
         self.points.iter().filter(|one| one.saturated == Some(true)).count()
     }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::super::read::{checked, time_of};
 use super::{SloResults, SloTrial, SweepPoint, SweepResults, SweepSetting, json};
@@ -47,6 +48,8 @@ struct Document {
     order_seed: u64,
     vary: Vec<VaryPart>,
     settings: Vec<SettingPart>,
+    #[serde(default)]
+    held: Option<IgnoredAny>,
     slo: Option<SloPart>,
     warnings: Vec<Warning>,
 }
@@ -177,6 +180,8 @@ impl Document {
             command: self.command,
             workload,
             metric,
+            // Told of rates alone, once something was measured.
+            by_load: self.held.is_some(),
             settings: settings.collect::<anyhow::Result<_>>()?,
             vary: vary.map(|vary| Vary { name: vary.name, values: vary.values }).collect(),
             rounds: self.rounds,

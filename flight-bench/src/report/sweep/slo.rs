@@ -111,12 +111,18 @@ impl SloResults {
             let trial = self.trials.iter().find(|one| one.confirms && one.rate == rate);
             counted(trial.map_or(0, |trial| trial.achieved.len()), "repeat")
         };
+        let missed = self.trials.iter().filter(|one| one.confirms && !one.holds).count();
+        let after = match missed {
+            0 => String::new(),
+            1 => ", after a higher rate was not".to_owned(),
+            more => format!(", after {more} higher rates were not"),
+        };
         let told = match self.answer {
             None => {
                 return vec!["The search was broken off before there was an answer.".to_owned()];
             }
             Some(Answer::Holds { rate, broke: Some(broke) }) => format!(
-                "highest rate that holds {expr}: {}/s (confirmed by {}; {}/s broke it)",
+                "highest rate that holds {expr}: {}/s (confirmed by {}{after}; {}/s broke it)",
                 amount(rate),
                 repeats(rate),
                 amount(broke)
@@ -146,6 +152,22 @@ impl SloResults {
                 amount(broke)
             ),
         };
-        vec![told]
+        std::iter::once(told).chain(self.second_probes()).collect()
+    }
+
+    /// What is said of rates that broke the promise once and held it when they were tried again.
+    fn second_probes(&self) -> Option<String> {
+        let probes: Vec<&SloTrial> = self.trials.iter().filter(|one| !one.confirms).collect();
+        let pairs = probes.windows(2);
+        let held_again =
+            |pair: &&[&SloTrial]| pair[0].rate == pair[1].rate && !pair[0].holds && pair[1].holds;
+        match pairs.filter(held_again).count() {
+            0 => None,
+            count => Some(format!(
+                "{} held it only in a second probe: one that broke it is repeated, since a pause of \
+                 the machine must not decide.",
+                counted(count, "rate")
+            )),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use flight_chart::Column;
 
 use super::super::figures::{amount, megabytes, nanos, or_dash};
+use super::held::Held;
 use super::judged::Judged;
 use super::{Side, SweepResults, SweepSetting};
 use crate::figure::{Figure, Unit};
@@ -61,7 +62,10 @@ impl SweepResults {
             };
             columns.push((Head::optional(&format!("{name} {unit}")), Box::new(cost)));
         }
-        let note = move |index, setting: &SweepSetting| note(judged.as_ref(), index, setting);
+        let held = self.held();
+        let note = move |index, setting: &SweepSetting| {
+            note(judged.as_ref(), held.as_deref().unwrap_or_default(), index, setting)
+        };
         columns.push((Head::text(""), Box::new(note)));
         let row = |(index, setting): (usize, &SweepSetting)| {
             columns.iter().map(|(_, cell)| cell(index, setting)).collect()
@@ -119,6 +123,7 @@ impl SweepResults {
     pub(in super::super) fn grid(&self) -> Option<Sheet> {
         let [down, across] = &self.vary[..] else { return None };
         let judged = self.judged();
+        let held = self.held().unwrap_or_default();
         let mut heads = vec![Head::text(&format!("{} \\ {}", down.name, across.name))];
         heads.extend(across.values.iter().map(|value| Head::number(value)));
         let cell = |index: usize| {
@@ -129,6 +134,7 @@ impl SweepResults {
                 spread(setting, &self.metric).map_or(String::new(), |one| format!(" {one}"));
             let mark = match &judged {
                 _ if setting.saturated() > 0 => "!",
+                _ if held.iter().any(|one| one.highest == Some(index)) => "*",
                 Some(judged) if judged.best == index => "*",
                 Some(judged) if judged.rivals.contains(&index) => "~",
                 _ => " ",
@@ -144,9 +150,16 @@ impl SweepResults {
     }
 }
 
-/// What the marks of [`SweepResults::grid`] mean.
-pub(in super::super) const MARKS: &str =
-    "* the best, ~ not told from it, ! saturated; ± is half of the 95 % interval over rounds.";
+impl SweepResults {
+    /// What the marks of [`grid`](Self::grid) mean.
+    pub(in super::super) fn marks(&self) -> &'static str {
+        if self.by_load {
+            "* the highest rate that is held, ! saturated; ± is half of the 95 % interval over rounds."
+        } else {
+            "* the best, ~ not told from it, ! saturated; ± is half of the 95 % interval over rounds."
+        }
+    }
+}
 
 fn rate_head(results: &SweepResults, figure: &Figure) -> String {
     match figure.unit() {
@@ -172,8 +185,14 @@ fn spread(setting: &SweepSetting, figure: &Figure) -> Option<String> {
     Some(if percent < 999.5 { format!("±{percent:.1} %") } else { "±>999 %".to_owned() })
 }
 
-fn note(judged: Option<&Judged>, index: usize, setting: &SweepSetting) -> String {
+fn note(judged: Option<&Judged>, held: &[Held], index: usize, setting: &SweepSetting) -> String {
     let mut notes = Vec::new();
+    if held.iter().any(|one| one.knee == Some(index) && one.highest != one.knee) {
+        notes.push("knee");
+    }
+    if held.iter().any(|one| one.highest == Some(index)) {
+        notes.push("highest held");
+    }
     if let Some(judged) = judged {
         if judged.knee == Some(index) {
             notes.push("knee");

@@ -26,6 +26,7 @@ pub(super) fn sweep(vary: &[&str], rates: &[f64], rounds: usize) -> SweepResults
         command: "get".to_owned(),
         workload,
         metric: figure.clone(),
+        by_load: false,
         settings: (0..rates.len()).map(setting).collect(),
         vary: vary.clone(),
         rounds,
@@ -185,6 +186,79 @@ fn load_becomes_latency_and_saturation_is_said() {
     assert_eq!(html.matches("data-chart=\"load\"").count(), 1);
 }
 
+/// The same sweep, judged by what a load does.
+fn by_load(from: usize) -> SweepResults {
+    let mut results = load(from);
+    results.by_load = true;
+    results.metric = Figure::response_p99(Workload::Unary);
+    results
+}
+
+#[test]
+fn a_sweep_over_the_rate_is_read_by_what_is_held_and_by_its_latency() {
+    let results = by_load(3);
+    says(
+        &results,
+        "Highest rate that is held: rate=75% (3000/s), with unary.response.p99 of 3.00 ms; rate=100% \
+         (4000/s) was not taken in. Up to rate=50% (2000/s) it is within twice that of the lowest \
+         rate. Beyond what is held, more is offered than is taken in",
+    );
+    assert_eq!(results.judged(), None, "a higher throughput is what a higher rate is");
+    let text = results.render(Format::Text, Reason::OnStderr);
+    assert_eq!(text.matches("highest held").count(), 1, "{text}");
+    assert!(!text.contains("best"), "{text}");
+    let document = follows_the_schema(&results);
+    assert_eq!(
+        document["held"],
+        serde_json::json!([{ "at": null, "highest": 2, "broke": 3, "knee": 1 }])
+    );
+    says(&by_load(9), "4.00 ms; nothing higher was tried. Up to rate=50%");
+    says(&by_load(0), "No rate is held: even rate=25% (1000/s) was not taken in.");
+}
+
+#[test]
+fn one_round_that_is_not_taken_in_breaks_a_rate_and_those_above_it() {
+    let mut results = by_load(9);
+    results.settings[1].points[2].saturated = Some(true);
+    says(
+        &results,
+        "held: rate=25% (1000/s), with unary.response.p99 of 1.00 ms; rate=50% (2000/s)",
+    );
+    let mut rare = by_load(9);
+    rare.settings.iter_mut().flat_map(|one| &mut one.points).for_each(|point| {
+        point.values.truncate(2);
+    });
+    let want = "rate=100% (4000/s); unary.response.p99 was not measured, which takes 1000 events a";
+    says(&rare, want);
+}
+
+#[test]
+fn each_value_of_another_parameter_has_its_highest_rate() {
+    let mut results = by_load(9);
+    // Four settings of two rates each: with one stream the second is not taken in.
+    results.vary =
+        ["streams=1,2", "rate=1k,2k"].map(|one| one.parse().expect("a parameter")).to_vec();
+    for (index, setting) in results.settings.iter_mut().enumerate() {
+        let (streams, rate) = (index / 2, index % 2);
+        setting.values = [["1", "2"][streams], ["1k", "2k"][rate]].map(str::to_owned).to_vec();
+        for point in &mut setting.points {
+            point.offered = Some(1e3 * (rate + 1) as f64);
+            point.saturated = Some(streams == 0 && rate == 1);
+        }
+    }
+    says(
+        &results,
+        "held at streams=1: rate=1k (1000/s), with unary.response.p99 of 1.00 ms; rate=2k",
+    );
+    says(
+        &results,
+        "held at streams=2: rate=2k (2000/s), with unary.response.p99 of 4.00 ms; nothing",
+    );
+    let text = results.render(Format::Text, Reason::OnStderr);
+    assert_eq!(text.matches('*').count(), 3, "two cells and their legend: {text}");
+    follows_the_schema(&results);
+}
+
 #[test]
 fn two_parameters_are_a_grid_with_marks() {
     let rates = [1e9, 2e9, 1.2e9, 1.1e9, 1.3e9, 2.001e9];
@@ -225,6 +299,24 @@ fn the_answer_of_a_search_says_what_it_rests_on() {
 }
 
 #[test]
+fn a_search_says_what_it_had_to_try_again() {
+    let mut results = searched(Some(FOUND));
+    let slo = results.slo.as_mut().expect("a search");
+    let failed = SloTrial { rate: 21_000.0, holds: false, ..slo.trials[3].clone() };
+    slo.trials.insert(3, failed.clone());
+    says(&results, "confirmed by 3 repeats, after a higher rate was not; 20800/s broke it");
+    let slo = results.slo.as_mut().expect("a search");
+    slo.trials.insert(3, failed);
+    says(&results, "confirmed by 3 repeats, after 2 higher rates were not; 20800/s");
+    let text = results.render(Format::Text, Reason::OnStderr);
+    assert!(!text.contains("second probe"), "{text}");
+    let slo = results.slo.as_mut().expect("a search");
+    let unlucky = SloTrial { holds: false, ..slo.trials[1].clone() };
+    slo.trials.insert(1, unlucky);
+    says(&results, "1 rate held it only in a second probe");
+}
+
+#[test]
 fn the_path_of_a_search_is_a_row_a_trial() {
     let text = searched(Some(FOUND)).render(Format::Text, Reason::OnStderr);
     for want in ["closed loop: 40000/s", "breaks: not taken in", "1.70 ms to 1.90 ms  holds"] {
@@ -239,6 +331,7 @@ fn every_document_follows_the_schema_and_is_the_data_of_its_page() {
         sweep(&["streams=1,2,4"], &[1e9, 2e9, 2e9], 3),
         sweep(&["transport=own,hyper"], &[1e9, 2e9], 1),
         load(2),
+        by_load(2),
         searched(Some(FOUND)),
         searched(None),
     ] {
@@ -254,7 +347,7 @@ fn every_document_follows_the_schema_and_is_the_data_of_its_page() {
 
 #[test]
 fn a_document_that_lacks_something_does_not_follow_the_schema() {
-    for key in ["vary", "settings", "judged", "slo", "metric"] {
+    for key in ["vary", "settings", "judged", "held", "slo", "metric"] {
         let mut document = sweep(&["streams=1,2"], &[1e9, 2e9], 3).document();
         document.as_object_mut().expect("an object").remove(key);
         assert!(!validator().is_valid(&document), "{key}");

@@ -4,7 +4,7 @@ use super::super::ending::{Reason, warnings};
 use super::super::facts;
 use super::super::figures::amount;
 use super::super::lines::{counted, line, parts, wrapped};
-use super::table::{Head, MARKS, Sheet};
+use super::table::{Head, Sheet};
 use super::{SweepResults, cut};
 
 /// Columns of a line.
@@ -52,7 +52,7 @@ fn tables(results: &SweepResults) -> String {
     }
     let grid = results.grid().map(|grid| lines(&grid));
     match grid.filter(|grid| grid.lines().all(|line| line.chars().count() <= COLUMNS)) {
-        Some(grid) => format!("{}\n{grid}{MARKS}\n", results.metric_line()),
+        Some(grid) => format!("{}\n{grid}{}\n", results.metric_line(), results.marks()),
         None => lines(&results.sheet()),
     }
 }

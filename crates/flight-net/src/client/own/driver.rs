@@ -21,6 +21,7 @@ use super::frame::{Code, FrameError};
 use super::output::SLICES_MAX;
 use super::session::Session;
 use crate::client::broken::Words;
+use crate::client::sockets::Held;
 use crate::client::wire::Wire;
 
 /// Bytes read beyond the body at hand: the next head, and small messages whole.
@@ -36,6 +37,8 @@ const READS_A_TURN: usize = 32;
 
 pub(super) struct Driver {
     wire: Wire,
+    /// Goes with the wire: as another descriptor of it, it keeps the socket open.
+    _held: Held,
     shared: Arc<Shared>,
     words: Words,
     pool: BufferPool,
@@ -71,9 +74,9 @@ enum Ending {
 }
 
 impl Driver {
-    pub(super) fn new(wire: Wire, shared: Arc<Shared>, words: Words) -> Self {
+    pub(super) fn new(wire: Wire, held: Held, shared: Arc<Shared>, words: Words) -> Self {
         let pool = BufferPool::new(SCRATCH_KEPT_BYTES);
-        Self { wire, shared, words, pool, scratch: None, unflushed: false, deaf: None }
+        Self { wire, _held: held, shared, words, pool, scratch: None, unflushed: false, deaf: None }
     }
 
     /// Runs until the connection is over.

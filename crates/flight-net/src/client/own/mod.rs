@@ -34,6 +34,7 @@ use tonic::Status;
 
 use super::Origin;
 use super::broken::Words;
+use super::sockets::Held;
 use super::wire::Wire;
 use crate::limits::{Http2Settings, PUT_RESULT_BYTES_MAX};
 use crate::paths;
@@ -71,16 +72,18 @@ impl fmt::Debug for OwnConnection {
 }
 
 impl OwnConnection {
-    /// Takes over a connected socket; the task runs on the current runtime.
+    /// Takes over a connected socket, which is listed for as long as it is `held`; the task runs on
+    /// the current runtime.
     pub(super) fn start(
         wire: Wire,
+        held: Held,
         origin: Origin,
         settings: Http2Settings,
         message_bytes_max: usize,
         words: Words,
     ) -> Self {
         let shared = Arc::new(Shared(Mutex::new(Session::new(origin, settings))));
-        tokio::spawn(Driver::new(wire, Arc::clone(&shared), words).run());
+        tokio::spawn(Driver::new(wire, held, Arc::clone(&shared), words).run());
         Self { holder: Arc::new(Holder(shared)), message_bytes_max }
     }
 
