@@ -209,9 +209,10 @@ mod tests {
             check(series, "get -q", &format!("--quiet {own}"));
             check(series, "get --progress plain", "--progress is for a single run, and");
             check(series, "unary info --print-config", "--print-config is for a single run");
-            check(series, "get --runs-dir x", "are not kept; leave --runs-dir out");
+            check(series, "get --runs-dir x", &format!("--runs-dir {own}"));
             check(series, "get --strict", "together; leave --strict out of the command");
-            check(series, "get --no-save -s8", "accepted");
+            check(series, "get --no-save -s8", &format!("--no-save {own}"));
+            check(series, "get -s8", "accepted");
             // The value of another option, and what is no option.
             check(series, "get --source path:--out", "accepted");
         }

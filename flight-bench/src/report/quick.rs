@@ -12,6 +12,9 @@ use super::workload::Workload;
 use crate::record::{LatencySummary, Metric, PERCENTILES};
 use flight_stats::median;
 
+/// A terminal's.
+const COLUMNS: usize = 100;
+
 pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
     let record = &results.record;
@@ -56,12 +59,21 @@ fn table(results: &Results) -> String {
     for variant in &results.variants {
         table.add_row(row(results, variant));
     }
-    let last = table.column_count() - 1;
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { 2 }));
-    }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+    }
+    let wide = spaced(&mut table, 2);
+    if wide.lines().all(|line| line.chars().count() <= COLUMNS) {
+        wide
+    } else {
+        spaced(&mut table, 1)
+    }
+}
+
+fn spaced(table: &mut Table, spaces: u16) -> String {
+    let last = table.column_count() - 1;
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == last { 0 } else { spaces }));
     }
     table.trim_fmt()
 }
