@@ -51,7 +51,7 @@ test-interop: build $(VENV)/ready
 	    $(VENV)/bin/python -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
 
 test-long: build $(VENV)/ready ## What takes longer: large inputs, more random moments; results go to docs/long-tests.txt
-	tests/long.sh $(BUILT) $(VENV)/bin/python
+	FEATURES='$(FEATURES)' tests/long.sh $(BUILT) $(VENV)/bin/python
 
 lint: ## Formatting, clippy, rustdoc and the tidy test; warnings are errors
 	cargo fmt --all --check

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 built=$(realpath "$1")
 python=$2
 out=docs/long-tests.txt
+features=${FEATURES:-} # unquoted below: words of cargo's
 
 {
     echo "Long tests, $(date -u +%Y-%m-%d), $(nproc) cores, $(uname -sr), $(rustc --version)"
@@ -23,17 +24,17 @@ run() { # title command…
 
 export FLIGHT_LONG=1
 run "mutated messages and fuzz seeds, 400 000 cases" \
-    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire mutated
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace $features --test wire mutated
 run "damaged HTTP/2 streams, 600 000 cases" \
-    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test transports mutated
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace $features --test transports mutated
 run "random batches through every layer, 30 000 cases" \
-    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test wire any_batches
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace $features --test wire any_batches
 run "kill -9 at 300 random moments of uploads" \
-    env FLIGHT_KILLS=300 cargo test --profile e2e --workspace --test e2e kills
+    env FLIGHT_KILLS=300 cargo test --profile e2e --workspace $features --test e2e kills
 run "memory while 2 GiB are served" \
-    cargo test --profile e2e --workspace --test e2e memory
+    cargo test --profile e2e --workspace $features --test e2e memory
 run "any part of random files, 6 000 files" \
-    env FLIGHT_CASES=100 cargo test --profile e2e --workspace --test files any_part
+    env FLIGHT_CASES=100 cargo test --profile e2e --workspace $features --test files any_part
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \
     env FLIGHT_SERVER_BIN="$built/flight-server" FLIGHT_BENCH_BIN="$built/flight-bench" \
     "$python" -m pytest -q -p no:cacheprovider -c tests/interop/pytest.ini tests/interop
