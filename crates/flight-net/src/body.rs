@@ -1,7 +1,7 @@
 //! The body of a request or an answer: a generated message, or frames as they are made.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -90,15 +90,15 @@ impl FrameSender {
         self.ended
     }
 
-    /// Ends an answer, and waits until its trailers were taken; gives it up when that takes longer
-    /// than `time`, as with a reader whose window stays closed.
+    /// Ends an answer, and waits until its trailers were taken; gives it up when either takes
+    /// longer than `time`, as with a reader whose window stays closed.
     pub async fn end_within(mut self, time: Duration, trailers: HeaderMap) {
-        let taken = async {
-            if self.frames.send(Item::End(Some(trailers))).await.is_ok() {
-                self.frames.closed().await;
-            }
+        // As long for what waits before them as for each frame, and as long for themselves.
+        self.ended = match timeout(time, self.frames.send(Item::End(Some(trailers)))).await {
+            Ok(Ok(())) => timeout(time, self.frames.closed()).await.is_ok(),
+            Ok(Err(_)) => true,
+            Err(_) => false,
         };
-        self.ended = timeout(time, taken).await.is_ok();
     }
 
     /// Resolves once the other side has gone: the answer's reader, or the connection.
@@ -129,6 +129,8 @@ impl OnGivenUp {
     /// Has the call told, also of what was before.
     fn tell(&self, call: GiveUp) {
         let call = self.tell.get_or_init(|| call);
+        // Either this sees the flag, or the other the call.
+        fence(Ordering::SeqCst);
         if self.is.load(Ordering::SeqCst) {
             call.now();
         }
@@ -136,6 +138,7 @@ impl OnGivenUp {
 
     fn now(&self) {
         self.is.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         if let Some(call) = self.tell.get() {
             call.now();
         }

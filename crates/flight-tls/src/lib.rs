@@ -3,7 +3,8 @@
 //! Files are read and judged here, before anything listens or connects: each fault is one sentence
 //! that names the file and the way out ([`TlsError`]). A failed handshake is put into a sentence by
 //! [`explain()`] and [`explain_accept`]. An [`Engine`] does the work: rustls over aws-lc-rs or ring, or
-//! OpenSSL; all mean the same by the same options.
+//! OpenSSL; all mean the same by the same options
+//! (docs/decisions/0010).
 //! Sockets, time limits and what happens after the handshake are left to `flight-net`.
 
 mod authorities;

@@ -85,8 +85,9 @@ impl ServerTls {
     /// Puts together what all connections of a server share.
     ///
     /// The server's order of cipher suites decides. A client that offers protocols (ALPN) must
-    /// offer `h2`; one that offers none is taken too. Sessions are resumed by tickets whose key
-    /// lives as long as this value: other settings take none of them.
+    /// offer `h2`; one that offers none is taken too. Sessions are resumed by tickets that no
+    /// other settings take: rustls changes their key every six hours, OpenSSL keeps it as long as
+    /// this value lives.
     ///
     /// # Errors
     /// When the file of authorities will not do, the ciphers leave no version, or the engine lacks

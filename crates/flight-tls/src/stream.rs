@@ -35,7 +35,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
     /// `key` is that of the server's certificate, where this end is the server.
     pub(crate) fn new(engine: Engine, inner: Inner<S>, key: Option<KeyOf>) -> io::Result<Self> {
         let negotiated = match &inner {
-            Inner::Rustls(stream) => rustls_engine::negotiated(engine, stream.get_ref().1, key),
+            Inner::Rustls(stream) => {
+                let is_server = matches!(stream, tokio_rustls::TlsStream::Server(_));
+                rustls_engine::negotiated(engine, stream.get_ref().1, is_server, key)
+            }
             #[cfg(feature = "openssl")]
             Inner::OpenSsl(stream) => openssl_engine::negotiated(stream, key),
         };

@@ -10,10 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Status};
 
 use super::{ConnectError, Connection, Connector};
+
+/// Idle connections are not looked for more often.
+const LOOK_MIN: Duration = Duration::from_millis(10);
 
 /// What a pool may hold.
 #[derive(Debug, Clone, Copy)]
@@ -85,15 +88,23 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Why no connection could be made, where there is none.
+    /// Why no connection could be made, where there is none; within twice the connector's time limit.
     pub async fn get(&self) -> Result<Pooled, ConnectError> {
+        let after = self.0.connector.options.timeout;
+        let deadline = Instant::now() + after;
         loop {
             // Before looking: an opening that ends meanwhile is not missed.
             let opened = self.0.opened.notified();
             match self.0.next() {
                 Next::Use(pooled) => return Ok(*pooled),
-                Next::Open => return self.open().await,
-                Next::Wait => opened.await,
+                Next::Open => {
+                    let opened = self.open().await;
+                    return opened.or_else(|error| self.0.least_busy().ok_or(error));
+                }
+                Next::Wait => timeout_at(deadline, opened).await.map_err(|_| {
+                    let endpoint = self.0.connector.endpoint.to_string();
+                    ConnectError::Timeout { endpoint, after }
+                })?,
             }
         }
     }
@@ -136,7 +147,7 @@ impl Pool {
         let mut state = self.0.state();
         state.held.push(held);
         if !std::mem::replace(&mut state.watched, true) {
-            tokio::spawn(close_idle(Arc::downgrade(&self.0), self.0.options.idle));
+            tokio::spawn(close_idle(Watch(Arc::downgrade(&self.0)), self.0.options.idle));
         }
         drop(state);
         drop(opening);
@@ -163,16 +174,19 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn least_busy(&self) -> Option<Pooled> {
+        let mut state = self.state();
+        state.held.retain(|held| !held.connection.is_closed());
+        state.least_busy().map(Held::lend)
+    }
+
     fn next(&self) -> Next {
         let mut state = self.state();
         state.held.retain(|held| !held.connection.is_closed());
         let may_open = state.held.len() + state.opening < self.options.connections;
-        let least = state.held.iter().min_by_key(|held| held.calls.open.load(Ordering::Relaxed));
-        match least {
+        match state.least_busy() {
             Some(held) if !may_open || held.calls.open.load(Ordering::Relaxed) == 0 => {
-                held.calls.open.fetch_add(1, Ordering::Relaxed);
-                let (connection, calls) = (held.connection.clone(), Arc::clone(&held.calls));
-                Next::Use(Box::new(Pooled { connection, calls }))
+                Next::Use(Box::new(held.lend()))
             }
             _ if may_open => {
                 state.opening += 1;
@@ -183,14 +197,39 @@ impl Shared {
     }
 }
 
+impl State {
+    fn least_busy(&self) -> Option<&Held> {
+        self.held.iter().min_by_key(|held| held.calls.open.load(Ordering::Relaxed))
+    }
+}
+
+impl Held {
+    fn lend(&self) -> Pooled {
+        self.calls.open.fetch_add(1, Ordering::Relaxed);
+        Pooled { connection: self.connection.clone(), calls: Arc::clone(&self.calls) }
+    }
+}
+
+/// Looks for idle connections until it is dropped, as with its runtime.
+struct Watch(Weak<Shared>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(pool) = self.0.upgrade() {
+            pool.state().watched = false;
+        }
+    }
+}
+
 /// Closes connections that nobody uses, until there is none left.
-async fn close_idle(pool: Weak<Shared>, idle: Duration) {
+async fn close_idle(watch: Watch, idle: Duration) {
     loop {
-        tokio::time::sleep(idle / 2).await;
-        let Some(pool) = pool.upgrade() else { return };
+        tokio::time::sleep((idle / 2).max(LOOK_MIN)).await;
+        let Some(pool) = watch.0.upgrade() else { return };
         let mut state = pool.state();
         state.held.retain(|held| !held.connection.is_closed() && !held.calls.idle_for(idle));
         if state.held.is_empty() {
+            // Under the lock: whoever opens the next one starts another watch.
             state.watched = false;
             return;
         }

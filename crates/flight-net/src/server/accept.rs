@@ -333,7 +333,7 @@ where
             // Calls that are answered may end; the client opens further ones elsewhere.
             tokio::select! {
                 ended = gather.drive(connection.as_mut()) => ended,
-                () = activity.idle_for(GOODBYE) => Ok(()),
+                () = last_words(&activity, pulse) => Ok(()),
             }
         }
     };
@@ -347,6 +347,7 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// Time for the end of a call that was given up to be taken. A peer whose window is closed cannot
 /// take it, and hyper resets no stream before it can.
 const STUCK: Duration = Duration::from_secs(2);
+const LAST_WORDS: Duration = Duration::from_secs(30);
 /// A connection that is being drained and over which no byte moves for this long has no more to say.
 const SILENCE: Duration = Duration::from_secs(3);
 
@@ -359,6 +360,13 @@ async fn silence(activity: &Activity, pulse: &Pulse) {
             return;
         }
     }
+}
+
+/// Like [`silence`], of a peer that may send pings for ever: once no call is answered, it has a bounded
+/// time to take the last bytes of those that were.
+async fn last_words(activity: &Activity, pulse: &Pulse) {
+    activity.idle_for(GOODBYE).await;
+    let _ = tokio::time::timeout(LAST_WORDS, silence(activity, pulse)).await;
 }
 
 async fn call<H: Handler>(

@@ -16,6 +16,10 @@ struct Calls {
     open: usize,
     /// Open calls that nobody answers any more.
     given_up: usize,
+    /// Calls so far: one that was short shows in no other number.
+    begun: u64,
+    /// Given-up calls that have ended.
+    recovered: u64,
 }
 
 impl Calls {
@@ -44,14 +48,17 @@ impl Activity {
     }
 
     pub(super) fn begin(&self) -> OpenCall {
-        self.0.send_modify(|calls| calls.open += 1);
+        self.0.send_modify(|calls| {
+            calls.open += 1;
+            calls.begun += 1;
+        });
         OpenCall { activity: self.clone(), given_up: Arc::default() }
     }
 
     /// Resolves when no call came within `first`, or none was answered for `idle`.
     pub(super) async fn expired(&self, first: Duration, idle: Duration) {
         let mut calls = self.0.subscribe();
-        if timeout(first, calls.wait_for(|calls| calls.open > 0)).await.is_err() {
+        if timeout(first, calls.wait_for(|calls| calls.begun > 0)).await.is_err() {
             return;
         }
         self.idle_for(idle).await;
@@ -61,23 +68,27 @@ impl Activity {
     pub(super) async fn idle_for(&self, time: Duration) {
         let mut calls = self.0.subscribe();
         loop {
-            if calls.wait_for(|calls| !calls.are_answered()).await.is_err() {
+            let Ok(begun) = calls.wait_for(|calls| !calls.are_answered()).await.map(|c| c.begun)
+            else {
                 return;
-            }
-            if timeout(time, calls.wait_for(|calls| calls.are_answered())).await.is_err() {
+            };
+            let another = calls.wait_for(|calls| calls.begun != begun);
+            if timeout(time, another).await.is_err() {
                 return;
             }
         }
     }
 
-    /// Resolves when calls that were given up have stayed open for `time`.
+    /// Resolves when calls that were given up have stayed open for `time`, all of them.
     pub(super) async fn stuck_for(&self, time: Duration) {
         let mut calls = self.0.subscribe();
         loop {
-            if calls.wait_for(|calls| calls.given_up > 0).await.is_err() {
+            let Ok(before) = calls.wait_for(|calls| calls.given_up > 0).await.map(|c| c.recovered)
+            else {
                 return;
-            }
-            if timeout(time, calls.wait_for(|calls| calls.given_up == 0)).await.is_err() {
+            };
+            let recovers = calls.wait_for(|calls| calls.recovered != before);
+            if timeout(time, recovers).await.is_err() {
                 return;
             }
         }
@@ -105,7 +116,10 @@ impl Drop for OpenCall {
     fn drop(&mut self) {
         self.activity.0.send_modify(|calls| {
             calls.open -= 1;
-            calls.given_up -= usize::from(self.given_up.swap(true, Ordering::AcqRel));
+            if self.given_up.swap(true, Ordering::AcqRel) {
+                calls.given_up -= 1;
+                calls.recovered += 1;
+            }
         });
     }
 }

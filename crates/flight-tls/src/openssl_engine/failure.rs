@@ -6,6 +6,8 @@ use openssl::error::ErrorStack;
 use openssl::ssl::Error;
 use rustls::{AlertDescription, CertificateError, InvalidMessage, PeerIncompatible};
 
+/// err.h: ERR_LIB_SSL.
+const LIBRARY_SSL: i32 = 20;
 // sslerr.h: SSL_R_….
 const HTTP_REQUEST: i32 = 156;
 const NO_SHARED_CIPHER: i32 = 193;
@@ -57,8 +59,8 @@ fn translated(stack: &ErrorStack) -> Option<io::Error> {
 
 /// What rustls would have said; `None` where it has no word for it.
 fn of_stack(stack: &ErrorStack) -> Option<rustls::Error> {
-    let reasons = stack.errors().iter().map(openssl::error::Error::reason_code);
-    reasons.filter_map(of_reason).next()
+    let of_ssl = stack.errors().iter().filter(|error| error.library_code() == LIBRARY_SSL);
+    of_ssl.map(openssl::error::Error::reason_code).filter_map(of_reason).next()
 }
 
 fn of_reason(reason: i32) -> Option<rustls::Error> {

@@ -1,6 +1,7 @@
 //! What is wrong with a peer's certificate, in the words that rustls has for it: OpenSSL's own
 //! check, and what it lets pass that rustls does not.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -66,6 +67,20 @@ impl Verdict {
     }
 
     fn judge(
+        &self,
+        sound: bool,
+        context: &X509StoreContextRef,
+        expected: Option<&ServerName<'static>>,
+    ) -> bool {
+        let judged = || self.judge_calmly(sound, context, expected);
+        // OpenSSL calls this, and a panic cannot pass through it.
+        catch_unwind(AssertUnwindSafe(judged)).unwrap_or_else(|_| {
+            self.note(CertificateError::BadEncoding);
+            false
+        })
+    }
+
+    fn judge_calmly(
         &self,
         sound: bool,
         context: &X509StoreContextRef,

@@ -1,6 +1,7 @@
 //! OpenSSL, protocol and cryptography: the settings of both ends, and what was negotiated.
 
 mod failure;
+mod gathered;
 mod judge;
 mod raw;
 mod sessions;
@@ -19,9 +20,9 @@ use openssl::ssl::{
 use openssl::stack::Stack;
 use openssl::x509::X509;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
-use openssl::x509::verify::X509CheckFlags;
+use openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
 use rustls_pki_types::{CertificateDer, ServerName};
-use tokio::io::{AsyncRead, AsyncWrite, BufWriter};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_openssl::SslStream;
 
 use crate::client::{ClientMaterial, Trusted};
@@ -33,14 +34,15 @@ use crate::key::KeyOf;
 use crate::negotiated::Negotiated;
 use crate::server::{ClientAuth, Common, ServerMaterial};
 use crate::suite::{self, CipherSuite, TlsVersion};
+use gathered::Gathered;
 use judge::Verdict;
 use sessions::Sessions;
 pub(crate) use stream::Stream;
 
 /// `h2` as OpenSSL takes protocols: each after its length.
 const ALPN_HTTP2: &[u8] = b"\x02h2";
-/// Records that are written together: OpenSSL hands each to its socket by itself.
-const WRITE_BYTES: usize = 256 << 10;
+/// As Debian builds it: keys of 112 bits of strength, so RSA of 2048 and more.
+const SECURITY_LEVEL: u32 = 2;
 
 /// What all connections of a server share.
 #[derive(Clone)]
@@ -89,9 +91,9 @@ impl Server {
             }
             ssl.set_verify_callback(mode, verdict.of_clients());
         }
-        let mut stream = SslStream::new(ssl, BufWriter::with_capacity(WRITE_BYTES, stream))?;
+        let mut stream = SslStream::new(ssl, Gathered::new(stream))?;
         match Pin::new(&mut stream).accept().await {
-            Ok(()) => Ok(Stream::new(stream)),
+            Ok(()) => Stream::begun(stream).await,
             Err(error) => Err(failure::of_handshake(error, verdict.take())),
         }
     }
@@ -143,29 +145,39 @@ impl Client {
         if let Some(sessions) = &self.sessions {
             sessions.resume(&mut ssl, &name.to_str())?;
         }
-        let mut stream = SslStream::new(ssl, BufWriter::with_capacity(WRITE_BYTES, stream))?;
+        let mut stream = SslStream::new(ssl, Gathered::new(stream))?;
         match Pin::new(&mut stream).connect().await {
-            Ok(()) => Ok(Stream::new(stream)),
+            Ok(()) => {
+                if let Some(sessions) = &self.sessions {
+                    sessions.keep_resumed(stream.ssl(), &name.to_str());
+                }
+                Stream::begun(stream).await
+            }
             Err(error) => Err(failure::of_handshake(error, verdict.take())),
         }
     }
 
     /// The name that is asked for, and, where authorities are trusted, must be held.
-    fn expect(&self, ssl: &mut Ssl, name: &ServerName<'_>) -> Result<(), ErrorStack> {
+    fn expect(&self, ssl: &mut Ssl, name: &ServerName<'_>) -> io::Result<()> {
         let verified = matches!(*self.trusted, Trusted::Authorities(_));
         let param = ssl.param_mut();
-        // Not the subject's common name, which is for people (RFC 9525, 2).
-        param.set_hostflags(X509CheckFlags::NEVER_CHECK_SUBJECT);
+        // Not the subject's common name, which is for people (RFC 9525, 2); and `*` is a whole label.
+        param.set_hostflags(
+            X509CheckFlags::NEVER_CHECK_SUBJECT | X509CheckFlags::NO_PARTIAL_WILDCARDS,
+        );
         match name {
-            ServerName::IpAddress(address) if verified => param.set_ip((*address).into()),
+            ServerName::IpAddress(address) if verified => param.set_ip((*address).into())?,
             ServerName::DnsName(host) => {
                 if verified {
                     param.set_host(host.as_ref())?;
                 }
-                ssl.set_hostname(host.as_ref())
+                ssl.set_hostname(host.as_ref())?;
             }
-            _ => Ok(()),
+            ServerName::IpAddress(_) => {}
+            // There is no other kind of name yet; none goes unchecked.
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
         }
+        Ok(())
     }
 }
 
@@ -186,7 +198,7 @@ pub(crate) fn negotiated<S>(stream: &Stream<S>, key: Option<KeyOf>) -> Option<Ne
         suite,
         // A resumed session of TLS 1.2 exchanges none.
         group: raw::group(ssl).filter(|_| !old_session).map(Group::name),
-        key: key.or_else(of_peer),
+        key: if ssl.is_server() { key } else { of_peer() },
         resumed: ssl.session_reused(),
     })
 }
@@ -231,9 +243,12 @@ fn builder(common: &Common) -> Result<SslContextBuilder, TlsError> {
     let groups: Vec<_> = groups.into_iter().map(openssl_name).collect();
     builder.set_groups_list(&groups.join(":"))?;
     builder.set_options(SslOptions::NO_COMPRESSION | SslOptions::NO_RENEGOTIATION);
-    // What tokio's buffers need; and what several records' worth of reading at once saves.
+    // What tokio's buffers need; and a record is read at once, not its head before.
     builder.set_mode(SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
     builder.set_read_ahead(true);
+    builder.set_security_level(SECURITY_LEVEL);
+    // An authority that is named is trusted, whoever certified it.
+    builder.verify_param_mut().set_flags(X509VerifyFlags::PARTIAL_CHAIN)?;
     Ok(builder)
 }
 

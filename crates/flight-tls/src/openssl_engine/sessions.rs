@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openssl::error::ErrorStack;
 use openssl::ex_data::Index;
-use openssl::ssl::{Ssl, SslContextBuilder, SslSession, SslSessionCacheMode};
+use openssl::ssl::{Ssl, SslContextBuilder, SslRef, SslSession, SslSessionCacheMode, SslVersion};
 
 use super::raw;
 
-/// As many as rustls keeps. Each is good for one connection (RFC 8446, C.4).
+/// As many as rustls keeps. Each of TLS 1.3 is good for one connection (RFC 8446, C.4).
 const SESSIONS_PER_SERVER: usize = 8;
 /// Servers whose sessions are kept; beyond, all are forgotten.
 const SERVERS_MAX: usize = 256;
@@ -41,6 +41,16 @@ impl Sessions {
         ssl.set_ex_data(name_index()?, server.to_owned());
         let Some(session) = newest else { return Ok(()) };
         raw::resume(ssl, &session)
+    }
+
+    /// Keeps the session of a connection that resumed one of TLS 1.2: it is good for further ones,
+    /// and no other is told.
+    pub(super) fn keep_resumed(&self, ssl: &SslRef, server: &str) {
+        if let Some(session) = ssl.session().filter(|_| ssl.session_reused())
+            && session.protocol_version() == SslVersion::TLS1_2
+        {
+            self.keep(server, session.to_owned());
+        }
     }
 
     fn keep(&self, server: &str, session: SslSession) {

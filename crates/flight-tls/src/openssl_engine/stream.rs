@@ -1,31 +1,40 @@
 //! A connection of OpenSSL whose failures are told in the words of rustls.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use openssl::ssl::SslRef;
-use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_openssl::SslStream;
 
+use super::gathered::Gathered;
 use super::{failure, raw};
 
 pub(crate) struct Stream<S> {
-    stream: SslStream<BufWriter<S>>,
+    stream: SslStream<Gathered<S>>,
     /// Whether the peer was told that nothing follows.
     closing: bool,
+    /// Whether reading has failed: after that no end is a good one.
+    failed: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+    /// A connection whose handshake is done, once its last words are out.
+    pub(super) async fn begun(stream: SslStream<Gathered<S>>) -> io::Result<Self> {
+        let mut begun = Self { stream, closing: false, failed: false };
+        poll_fn(|cx| begun.stream.get_mut().poll_drain(cx)).await?;
+        Ok(begun)
+    }
 }
 
 impl<S> Stream<S> {
-    pub(super) fn new(stream: SslStream<BufWriter<S>>) -> Self {
-        Self { stream, closing: false }
-    }
-
     pub(super) fn ssl(&self) -> &SslRef {
         self.stream.ssl()
     }
 
-    pub(crate) fn get_ref(&self) -> &BufWriter<S> {
+    pub(crate) fn get_ref(&self) -> &Gathered<S> {
         self.stream.get_ref()
     }
 }
@@ -40,13 +49,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(told(Pin::new(&mut self.stream).poll_read(cx, buf)))?;
-        let ended = buf.filled().len() == before && buf.remaining() > 0;
-        if ended && !raw::peer_has_closed(self.ssl()) {
+        if self.failed {
             return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
-        Poll::Ready(Ok(()))
+        let before = buf.filled().len();
+        let read = ready!(told(Pin::new(&mut self.stream).poll_read(cx, buf)));
+        let ended = buf.filled().len() == before && buf.remaining() > 0;
+        let read = match read {
+            Ok(()) if ended && !raw::peer_has_closed(self.ssl()) => {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            read => read,
+        };
+        self.failed = read.is_err();
+        Poll::Ready(read)
     }
 }
 
@@ -60,7 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        told(Pin::new(&mut self.stream).poll_flush(cx))
+        ready!(told(Pin::new(&mut self.stream).poll_flush(cx)))?;
+        self.stream.get_mut().poll_drain(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -57,7 +57,8 @@ pub(crate) fn server(material: &ServerMaterial<'_>) -> Result<Arc<ServerConfig>,
     config.ignore_client_order = true;
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
     if material.resumption {
-        // Without a store: a ticket holds what is needed, whichever connection it came over.
+        // A ticket holds what is needed, whichever connection it came over; the store beside it is
+        // for clients of TLS 1.2 that take none.
         config.ticketer = match common.engine {
             Engine::Ring => ring::Ticketer::new()?,
             _ => aws_lc_rs::Ticketer::new()?,
@@ -123,6 +124,7 @@ pub(crate) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
 pub(crate) fn negotiated(
     engine: Engine,
     connection: &CommonState,
+    is_server: bool,
     key: Option<KeyOf>,
 ) -> Option<Negotiated> {
     let version = match connection.protocol_version()? {
@@ -137,7 +139,7 @@ pub(crate) fn negotiated(
         version,
         suite: CipherSuite::of(connection.negotiated_cipher_suite()?.suite())?,
         group: connection.negotiated_key_exchange_group().and_then(|group| group.name().as_str()),
-        key: key.or_else(of_peer),
+        key: if is_server { key } else { of_peer() },
         resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
     })
 }

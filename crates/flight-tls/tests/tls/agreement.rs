@@ -125,11 +125,15 @@ async fn a_second_connection_resumes_the_first() {
     on_every_engine(async || {
         let (root, issued) = of_kind(KeyKind::P256);
         let server = server_of(&issued, ServerOptions::default());
-        let client = client_of(Trust::Roots, &root.cert_pem());
-        for resumed in [false, true, true] {
-            let seen = meet(&server, &client, "localhost").await;
-            assert_eq!(seen.client.unwrap().resumed, resumed);
-            assert_eq!(seen.server.unwrap().resumed, resumed);
+        let old = vec!["ECDHE-ECDSA-AES128-GCM-SHA256".parse().unwrap()];
+        for ciphers in [Vec::new(), old] {
+            let options = ClientOptions { ciphers, ..ClientOptions::default() };
+            let client = client_with(Trust::Roots, &root.cert_pem(), None, options);
+            for resumed in [false, true, true, true] {
+                let seen = meet(&server, &client, "localhost").await;
+                assert_eq!(seen.client.unwrap().resumed, resumed);
+                assert_eq!(seen.server.unwrap().resumed, resumed);
+            }
         }
     })
     .await;

@@ -51,6 +51,16 @@ async fn a_chain_is_verified_with_the_root_alone() {
         check(&server_of(&with_root, ServerOptions::default()), &client, "localhost", &preferred())
             .await;
 
+        // An authority that is named is trusted, whoever certified it.
+        let middle_alone = client_of(Trust::Roots, &middle.cert_pem());
+        check(
+            &server_of(&whole, ServerOptions::default()),
+            &middle_alone,
+            "localhost",
+            &preferred(),
+        )
+        .await;
+
         let leaf = whole.cert_pem.strip_suffix(&middle.cert_pem()).unwrap().to_owned();
         let leaf_only = server_of(&Issued { cert_pem: leaf, ..whole }, ServerOptions::default());
         check(&leaf_only, &client, "localhost", UNKNOWN_ISSUER).await;

@@ -13,10 +13,15 @@ type End = TlsStream<DuplexStream>;
 
 /// A connection: its client's and its server's end.
 async fn connected() -> (End, End) {
+    connected_through(1 << 16).await
+}
+
+/// The same through a pipe of so many bytes.
+async fn connected_through(room: usize) -> (End, End) {
     let (root, issued) = of_kind(KeyKind::P256);
     let server = server_of(&issued, ServerOptions::default());
     let client = client_of(Trust::Roots, &root.cert_pem());
-    let (near, far) = tokio::io::duplex(1 << 16);
+    let (near, far) = tokio::io::duplex(room);
     let (client, server) = tokio::join!(client.connect("localhost", near), server.accept(far));
     (client.unwrap(), server.unwrap())
 }
@@ -76,6 +81,24 @@ async fn an_end_without_a_goodbye_is_an_error() {
         drop(client);
         let error = server.read_to_end(&mut heard).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pipe_that_takes_little_at_a_time_is_no_failure() {
+    on_every_engine(async || {
+        for room in [1000, 3000] {
+            let (mut client, mut server) = connected_through(room).await;
+            let sent = vec![7; 1 << 20];
+            let sending = async {
+                client.write_all(&sent).await.unwrap();
+                client.shutdown().await.unwrap();
+            };
+            let mut got = Vec::new();
+            let ((), read) = tokio::join!(sending, server.read_to_end(&mut got));
+            assert_eq!(read.unwrap(), sent.len(), "room {room}");
+        }
     })
     .await;
 }
