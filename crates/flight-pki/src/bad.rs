@@ -109,7 +109,7 @@ const TABLE: &[Entry] = &[
     },
     Entry {
         name: "no-san",
-        wrong: "It has a common name, and no subject alternative name, which is what clients read.",
+        wrong: "It has a common name and no subject alternative name.",
         server: Says::Warns(&[
             "the certificate in no-san.pem names no host (subject alternative name), so many \
              clients refuse it unless they pin it (--tls-pin)",
@@ -138,7 +138,7 @@ const TABLE: &[Entry] = &[
         name: "same-name-ca",
         wrong: "An authority with the name of ca.pem and another key signed it.",
         server: Says::Nothing,
-        client: Some(UNKNOWN),
+        client: Some(SIGNATURE),
         make: make::same_name_ca,
     },
     Entry {
@@ -327,8 +327,8 @@ const README_HEAD: &str = "# Certificates that are to be refused
 Written by `flight-server certs --bad`. Each `NAME.pem` with its `NAME.key` has one fault and is right
 in all else. `good` has none: a test that refuses it too refuses everything.
 
-A client is to trust `ca.pem` and to connect to `localhost`. What flight-server does not serve can be
-shown to a client by a server that looks at nothing:
+A client is to trust `ca.pem` and to connect to `localhost`. Most of what flight-server does not serve
+can be shown to a client by OpenSSL, which minds only keys that do not fit:
 
 ```text
 openssl s_server -accept 8815 -alpn h2 -cert NAME.pem -cert_chain NAME.pem -key NAME.key

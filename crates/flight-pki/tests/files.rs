@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use flight_pki::{
-    ClientName, GivenAuthority, KeyForm, KeyKind, Only, Password, PkiError, Plan, SignedBy, Written,
-    issue, leftovers,
+    ClientName, GivenAuthority, KeyForm, KeyKind, Only, Password, PkiError, Plan, SignedBy,
+    Written, issue, leftovers,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -222,9 +222,8 @@ fn a_plan_out_of_bounds_writes_nothing() {
 /// The first certificate of a file, and how many the file holds.
 fn first(file: &Path) -> (x509_parser::pem::Pem, usize) {
     let bytes = fs::read(file).unwrap();
-    let mut blocks: Vec<_> = x509_parser::pem::Pem::iter_from_buffer(&bytes)
-        .collect::<Result<_, _>>()
-        .unwrap();
+    let mut blocks: Vec<_> =
+        x509_parser::pem::Pem::iter_from_buffer(&bytes).collect::<Result<_, _>>().unwrap();
     let count = blocks.len();
     (blocks.remove(0), count)
 }
@@ -273,11 +272,8 @@ fn clients_have_the_names_that_were_asked_for() {
         of("flight-role-data"),
         "O=flight development, CN=flight://role/data URI(flight://role/data)"
     );
-    assert_eq!(
-        of("ann.example"),
-        "O=flight development, CN=ann.example DNSName(ann.example)"
-    );
-    assert_eq!(of("10.0.0.7"), "O=flight development, CN=10.0.0.7 IPAddress(10.0.0.7)");
+    assert_eq!(of("ann.example"), "O=flight development, CN=ann.example DNSName(ann.example)");
+    assert_eq!(of("10.0.0.7"), "O=flight development, CN=10.0.0.7 IPAddress(0a:00:00:07)");
     assert_eq!(of("Ann-Example"), "O=flight development, CN=Ann Example");
     assert!(!folder.path().join("client.pem").exists());
     assert!(!folder.path().join("server-ec.pem").exists());
@@ -383,10 +379,8 @@ fn authorities_that_cannot_sign_are_refused() {
         now,
         "the certificate in server-ec.pem is no authority's (CA:TRUE is missing), so it cannot sign",
     );
-    let foreign = GivenAuthority {
-        key: given(folder.path(), "client").key,
-        ..given(folder.path(), "ca")
-    };
+    let foreign =
+        GivenAuthority { key: given(folder.path(), "client").key, ..given(folder.path(), "ca") };
     check(
         foreign,
         now,

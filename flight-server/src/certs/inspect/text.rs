@@ -6,7 +6,7 @@ use super::findings::{By, Certificate, Connection, Findings, Judged, Key, Servin
 
 const COLUMNS: usize = 100;
 /// Where values begin.
-const INDENT: usize = 15;
+const INDENT: usize = 17;
 /// Names of one certificate that are shown; JSON has them all.
 const NAMES_SHOWN: usize = 20;
 
