@@ -80,7 +80,7 @@ fn a_server_is_inspected_over_its_handshake() {
         &folder,
         &format!("inspect {uri} --tls-ca @ca.pem --name db.example"),
         1,
-        &["refused: the server's certificate is for localhost, 127.0.0.1, ::1, not for db.example"],
+        &["refused: the server's certificate is for localhost, 127.0.0.1, 0::1, not for db.example"],
     );
     check(
         &folder,

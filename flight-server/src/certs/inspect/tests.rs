@@ -84,7 +84,7 @@ fn what_the_other_end_would_say_decides() {
         "@server.pem --tls-ca @ca.pem --name db.example",
         false,
         "client connecting to db.example and trusting ca.pem: refused: the server's certificate is \
-         for localhost, 127.0.0.1, ::1, not for db.example; connect by such a name, or expect one \
+         for localhost, 127.0.0.1, 0::1, not for db.example; connect by such a name, or expect one \
          with --tls-server-name NAME",
     );
     check(
