@@ -25,7 +25,7 @@ use findings::{Findings, KeyFound};
 /// Says what is in certificates, and whether a client would take them.
 ///
 /// Exit code 0: it would; 1: it would not, or they cannot be read. Files of authorities are judged
-/// by their dates alone, unless --name or --as is given.
+/// by their dates alone, unless --name or --as client is given.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// A PEM file (chain, authorities, key), or a server: grpc+tls://HOST:PORT.
