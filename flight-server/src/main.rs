@@ -27,7 +27,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(Box<serve::Args>),
-    Certs(certs::Args),
+    Certs(Box<certs::Args>),
     Sample(sample::Args),
 }
 
@@ -37,17 +37,17 @@ const WRONG_USE: u8 = 2;
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Serve(args) => match serve::Config::try_from(*args) {
-            Ok(config) => serve::run(config),
+            Ok(config) => serve::run(config).map(|()| ExitCode::SUCCESS),
             Err(wrong) => {
                 report(&wrong.into());
                 return ExitCode::from(WRONG_USE);
             }
         },
         Command::Certs(args) => certs::run(&args),
-        Command::Sample(args) => sample::run(&args),
+        Command::Sample(args) => sample::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             report(&error);
             ExitCode::FAILURE

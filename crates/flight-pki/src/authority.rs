@@ -1,23 +1,31 @@
 //! Issues in memory: an authority, leaves under it, and leaves that are wrong on purpose.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, NameConstraints,
 };
 
+use crate::client::ClientName;
 use crate::error::PkiError;
+use crate::given::{self, GivenAuthority};
 use crate::host::Host;
 use crate::key::KeyKind;
 use crate::limits::HOSTS_MAX;
-use crate::validity::Validity;
+use crate::validity::{Life, Validity};
 
-/// A certificate authority with its key (EC P-256), in memory.
+/// The common name of a root.
+pub(crate) const ROOT_NAME: &str = "flight development CA";
+
+/// A certificate authority with its key, in memory.
 pub struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    issuer: Issuer<'static, KeyPair>,
+    cert_pem: String,
     /// PEM of the certificates between a leaf and the root, the root left out.
     chain_pem: String,
+    /// Its own, and that of all that it issues.
     validity: Validity,
 }
 
@@ -44,14 +52,24 @@ pub enum Flaw {
 }
 
 impl Authority {
-    /// A root; `validity` is its own and that of all that it issues.
+    /// A root with an EC P-256 key; `validity` is its own and that of all that it issues.
     ///
     /// # Errors
     /// Only when the cryptographic library fails.
     pub fn new(validity: Validity) -> Result<Self, PkiError> {
-        let params = ca_params("flight development CA", validity);
-        let issuer = CertifiedIssuer::self_signed(params, KeyKind::P256.generate()?)?;
-        Ok(Self { issuer, chain_pem: String::new(), validity })
+        Self::root(ROOT_NAME, KeyKind::P256, validity)
+    }
+
+    /// As [`Authority::new`], under another name or with another kind of key.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn root(name: &str, kind: KeyKind, validity: Validity) -> Result<Self, PkiError> {
+        let params = ca_params(name, validity);
+        let key = kind.generate()?;
+        let cert_pem = params.self_signed(&key)?.pem();
+        let issuer = Issuer::new(params, key);
+        Ok(Self { issuer, cert_pem, chain_pem: String::new(), validity })
     }
 
     /// An authority below this one; what it issues carries its certificate along.
@@ -59,19 +77,56 @@ impl Authority {
     /// # Errors
     /// Only when the cryptographic library fails.
     pub fn intermediate(&self) -> Result<Self, PkiError> {
-        let params = ca_params("flight development intermediate CA", self.validity);
-        let issuer = CertifiedIssuer::signed_by(params, KeyKind::P256.generate()?, &self.issuer)?;
-        let chain_pem = issuer.pem() + &self.chain_pem;
-        Ok(Self { issuer, chain_pem, validity: self.validity })
+        self.intermediate_of(KeyKind::P256, self.validity, None)
+    }
+
+    pub(crate) fn intermediate_of(
+        &self,
+        kind: KeyKind,
+        validity: Validity,
+        constraints: Option<NameConstraints>,
+    ) -> Result<Self, PkiError> {
+        let mut params = ca_params("flight development intermediate CA", validity);
+        params.name_constraints = constraints;
+        let key = kind.generate()?;
+        let cert_pem = params.signed_by(&key, &self.issuer)?.pem();
+        let chain_pem = cert_pem.clone() + &self.chain_pem;
+        let issuer = Issuer::new(params, key);
+        Ok(Self { issuer, cert_pem, chain_pem, validity: self.validity })
+    }
+
+    /// An authority that was made before. What it issues holds for `life`, but no longer than it.
+    ///
+    /// # Errors
+    /// When it is none, has expired, does not belong to its key, or is of a kind that cannot sign.
+    pub fn existing(given: &GivenAuthority, now: SystemTime, life: Life) -> Result<Self, PkiError> {
+        given::authority(given, now, life)
+    }
+
+    pub(crate) fn of_parts(
+        issuer: Issuer<'static, KeyPair>,
+        cert_pem: String,
+        chain_pem: String,
+        validity: Validity,
+    ) -> Self {
+        Self { issuer, cert_pem, chain_pem, validity }
     }
 
     pub fn cert_pem(&self) -> String {
-        self.issuer.pem()
+        self.cert_pem.clone()
     }
 
     /// PKCS#8.
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
+    }
+
+    pub(crate) fn key(&self) -> &KeyPair {
+        self.issuer.key()
+    }
+
+    pub(crate) fn validity(&self) -> Validity {
+        self.validity
     }
 
     /// A server that answers to exactly `hosts`.
@@ -87,8 +142,18 @@ impl Authority {
     /// # Errors
     /// Only when the cryptographic library fails.
     pub fn client(&self, name: &Host, kind: KeyKind) -> Result<Issued, PkiError> {
-        let purpose = ExtendedKeyUsagePurpose::ClientAuth;
-        self.sign(leaf_params(std::slice::from_ref(name), purpose, self.validity)?, kind)
+        self.client_named(&name.clone().into(), kind)
+    }
+
+    /// A client called `name`.
+    ///
+    /// # Errors
+    /// Only when the cryptographic library fails.
+    pub fn client_named(&self, name: &ClientName, kind: KeyKind) -> Result<Issued, PkiError> {
+        let mut params = leaf_params(&[], ExtendedKeyUsagePurpose::ClientAuth, self.validity)?;
+        params.distinguished_name = name.subject();
+        params.subject_alt_names = name.sans()?;
+        self.sign(params, kind)
     }
 
     /// A server certificate that a careful client refuses, for tests.
@@ -108,7 +173,11 @@ impl Authority {
         self.sign(params, kind)
     }
 
-    fn sign(&self, mut params: CertificateParams, kind: KeyKind) -> Result<Issued, PkiError> {
+    pub(crate) fn sign(
+        &self,
+        mut params: CertificateParams,
+        kind: KeyKind,
+    ) -> Result<Issued, PkiError> {
         params.use_authority_key_identifier_extension = true;
         let key = kind.generate()?;
         let cert = params.signed_by(&key, &self.issuer)?;
@@ -159,7 +228,10 @@ fn ca_params(name: &str, validity: Validity) -> CertificateParams {
     params
 }
 
-fn server_params(hosts: &[Host], validity: Validity) -> Result<CertificateParams, PkiError> {
+pub(crate) fn server_params(
+    hosts: &[Host],
+    validity: Validity,
+) -> Result<CertificateParams, PkiError> {
     leaf_params(hosts, ExtendedKeyUsagePurpose::ServerAuth, validity)
 }
 
@@ -182,12 +254,12 @@ fn leaf_params(
     Ok(params)
 }
 
-fn set_validity(params: &mut CertificateParams, validity: Validity) {
+pub(crate) fn set_validity(params: &mut CertificateParams, validity: Validity) {
     params.not_before = validity.not_before;
     params.not_after = validity.not_after;
 }
 
-fn subject(common_name: &str) -> DistinguishedName {
+pub(crate) fn subject(common_name: &str) -> DistinguishedName {
     let mut subject = DistinguishedName::new();
     subject.push(DnType::OrganizationName, "flight development");
     subject.push(DnType::CommonName, common_name);

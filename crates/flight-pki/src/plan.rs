@@ -1,26 +1,24 @@
-//! Writes a set of certificates and keys into a folder, all of it or nothing where that is possible.
+//! What belongs to a set of certificates and keys, and in which order it is made.
 
-use std::fs::{self, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
-use tempfile::NamedTempFile;
-
-use crate::authority::{Authority, Issued, self_signed};
+use crate::authority::{Authority, Issued, ROOT_NAME, self_signed};
+use crate::client::ClientName;
 use crate::error::PkiError;
+use crate::files::{CERT_MODE, Draft, KEY_MODE, Written, exists, refuse_existing, write_all};
+use crate::form::{self, KeyForm, Password};
+use crate::given::GivenAuthority;
 use crate::host::Host;
 use crate::key::KeyKind;
-use crate::limits::{DAYS_DEFAULT, HOSTS_MAX};
-use crate::validity::Validity;
+use crate::limits::{CLIENTS_MAX, DAYS_DEFAULT, HOSTS_MAX};
+use crate::validity::{Life, Validity};
 
-/// Rights of a private key: its owner alone.
-const KEY_MODE: u32 = 0o600;
-const CERT_MODE: u32 = 0o644;
+/// The one client of a plan that names none.
+const CLIENT_DEFAULT: &str = "flight-client";
 
 /// What to issue, and where to.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
     /// Folder for the files; made when it is missing.
     pub out: PathBuf,
@@ -28,12 +26,44 @@ pub struct Plan {
     pub keys: Vec<KeyKind>,
     /// Names and addresses besides [`Host::loopback`].
     pub hosts: Vec<Host>,
-    /// Lifetime in days, 1 to [`DAYS_MAX`](crate::limits::DAYS_MAX).
-    pub days: u32,
-    /// Servers that are their own root: no authority, no client.
-    pub self_signed: bool,
+    /// A client certificate for each, `client-NAME.pem`; empty: one, `client.pem`.
+    pub clients: Vec<ClientName>,
+    /// Of the authority's key and the intermediate's.
+    pub ca_key: KeyKind,
+    /// Of the clients' keys.
+    pub client_key: KeyKind,
+    /// Whether both servers and clients are made.
+    pub only: Option<Only>,
+    pub life: Life,
+    pub signed_by: SignedBy,
+    /// Of the servers' keys, and of those others that have it.
+    pub key_form: KeyForm,
+    /// Keys are written under it.
+    pub password: Option<Password>,
     /// Replace files that exist.
     pub force: bool,
+}
+
+/// Who signs the certificates of servers and clients.
+#[derive(Debug)]
+pub enum SignedBy {
+    /// A new root.
+    Root,
+    /// A new intermediate below a new root.
+    Intermediate,
+    /// An authority that was made before.
+    Given(GivenAuthority),
+    /// A new intermediate below an authority that was made before.
+    IntermediateOf(GivenAuthority),
+    /// Each server by itself; there are no clients.
+    Itself,
+}
+
+/// The half of a set that is made alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    Servers,
+    Clients,
 }
 
 impl Plan {
@@ -44,19 +74,38 @@ impl Plan {
             out: out.into(),
             keys: vec![KeyKind::P256, KeyKind::Rsa4096],
             hosts: Vec::new(),
-            days: DAYS_DEFAULT,
-            self_signed: false,
+            clients: Vec::new(),
+            ca_key: KeyKind::P256,
+            client_key: KeyKind::P256,
+            only: None,
+            life: Life::days(DAYS_DEFAULT).expect("the default is within bounds"),
+            signed_by: SignedBy::Root,
+            key_form: KeyForm::Pkcs8,
+            password: None,
             force: false,
         }
     }
-}
 
-/// A file that [`issue`] wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    pub file: PathBuf,
-    /// For people: `server certificate, EC P-256, until 2027-11-30`.
-    pub what: String,
+    fn has_servers(&self) -> bool {
+        self.only != Some(Only::Clients)
+    }
+
+    fn has_clients(&self) -> bool {
+        self.only != Some(Only::Servers) && !matches!(self.signed_by, SignedBy::Itself)
+    }
+
+    /// What each client's files are called, and its name.
+    fn client_files(&self) -> Vec<(String, ClientName)> {
+        if !self.has_clients() {
+            return Vec::new();
+        }
+        if self.clients.is_empty() {
+            let name = CLIENT_DEFAULT.parse().expect("the name is constant");
+            return vec![("client".to_owned(), name)];
+        }
+        let stem = |name: &ClientName| format!("client-{}", name.file_stem());
+        distinct(&self.clients).into_iter().map(|name| (stem(&name), name)).collect()
+    }
 }
 
 /// Issues what `plan` says at the time `now`, and tells what was written, in the order of use:
@@ -69,135 +118,164 @@ pub struct Written {
 /// When the plan is out of bounds, when files are in the way (none is touched then, and all are
 /// named), or when the folder cannot be written.
 pub fn issue(plan: &Plan, now: SystemTime) -> Result<Vec<Written>, PkiError> {
-    let validity = Validity::starting(now, plan.days)?;
     let kinds = distinct(&plan.keys);
-    if kinds.is_empty() {
-        return Err(PkiError::NoKeyKind);
-    }
     let hosts = distinct(&[Host::loopback(), plan.hosts.clone()].concat());
-    if HOSTS_MAX < hosts.len() {
-        return Err(PkiError::HostCount { count: hosts.len() });
-    }
+    refuse_out_of_bounds(plan, &kinds, &hosts)?;
     let names = file_names(plan);
     if !plan.force {
         refuse_existing(&plan.out, &names)?;
     }
-    let drafts = draft(plan.self_signed, &kinds, &hosts, validity)?;
+    let drafts = draft(plan, &kinds, &hosts, now)?;
     write_all(&plan.out, &drafts, plan.force)
 }
 
-/// Files in the plan's folder that bear a name of ours and that the plan does not write: once it
-/// was carried out, they belong to another authority.
+fn refuse_out_of_bounds(plan: &Plan, kinds: &[KeyKind], hosts: &[Host]) -> Result<(), PkiError> {
+    if plan.has_servers() && kinds.is_empty() {
+        return Err(PkiError::NoKeyKind);
+    }
+    if HOSTS_MAX < hosts.len() {
+        return Err(PkiError::HostCount { count: hosts.len() });
+    }
+    if CLIENTS_MAX < plan.clients.len() {
+        return Err(PkiError::ClientCount { count: plan.clients.len() });
+    }
+    if plan.password.is_some() && plan.key_form != KeyForm::Pkcs8 {
+        return Err(PkiError::FormWithPassword { form: plan.key_form });
+    }
+    if plan.has_servers()
+        && let Some(&kind) = kinds.iter().find(|kind| !plan.key_form.suits(**kind))
+    {
+        return Err(PkiError::NoSuchForm { kind, form: plan.key_form });
+    }
+    let clients = plan.client_files();
+    for (index, (stem, name)) in clients.iter().enumerate() {
+        // File systems may take names that differ in case alone for the same.
+        let same = |(other, _): &&(String, ClientName)| other.eq_ignore_ascii_case(stem);
+        if let Some((_, first)) = clients[..index].iter().find(same) {
+            let (first, second) = (first.to_string(), name.to_string());
+            return Err(PkiError::SameClientFile { first, second });
+        }
+    }
+    Ok(())
+}
+
+/// Files in the plan's folder that bear a name of ours and that the plan does not write: once a new
+/// authority was made, they belong to another. Clients with names of their own are not looked for.
 pub fn leftovers(plan: &Plan) -> Vec<PathBuf> {
+    if matches!(plan.signed_by, SignedBy::Given(_) | SignedBy::IntermediateOf(_)) {
+        return Vec::new();
+    }
     let ours = file_names(plan);
-    let every =
-        Plan { keys: KeyKind::ALL.to_vec(), self_signed: false, ..Plan::new(plan.out.clone()) };
-    let others = file_names(&every).into_iter().filter(|name| !ours.contains(name));
+    let servers = KeyKind::ALL.map(server_stem);
+    let every = ["ca", "intermediate"].map(str::to_owned).into_iter().chain(servers);
+    let every = every.chain(["client".to_owned()]).flat_map(|stem| pair_names(&stem));
+    let others = every.filter(|name| !ours.contains(name));
     others.map(|name| plan.out.join(name)).filter(|file| exists(file)).collect()
 }
 
-/// A file that is made, not yet written.
-struct Draft {
-    name: String,
-    pem: String,
-    mode: u32,
-    what: String,
-}
-
 fn draft(
-    alone: bool,
+    plan: &Plan,
     kinds: &[KeyKind],
     hosts: &[Host],
-    validity: Validity,
+    now: SystemTime,
 ) -> Result<Vec<Draft>, PkiError> {
-    if alone {
-        let mut drafts = Vec::new();
+    let mut drafts = Vec::new();
+    let Some(authority) = authority(plan, now, &mut drafts)? else {
+        let validity = Validity::lasting(now, plan.life)?;
         for &kind in kinds {
             let what = format!("self-signed server certificate, {kind}, until {validity}");
-            drafts.extend(pair(&server_stem(kind), self_signed(hosts, kind, validity)?, what));
+            let issued = self_signed(hosts, kind, validity)?;
+            drafts.extend(pair(plan, &server_stem(kind), kind, &issued, what)?);
         }
         return Ok(drafts);
+    };
+    let validity = authority.validity();
+    if plan.has_servers() {
+        for &kind in kinds {
+            let what = format!("server certificate, {kind}, until {validity}");
+            let issued = authority.server(hosts, kind)?;
+            drafts.extend(pair(plan, &server_stem(kind), kind, &issued, what)?);
+        }
     }
-    let authority = Authority::new(validity)?;
-    let root = Issued { cert_pem: authority.cert_pem(), key_pem: authority.key_pem() };
-    let what = format!("certificate authority, {}, until {validity}", KeyKind::P256);
-    let mut drafts = Vec::from(pair("ca", root, what));
-    for &kind in kinds {
-        let what = format!("server certificate, {kind}, until {validity}");
-        drafts.extend(pair(&server_stem(kind), authority.server(hosts, kind)?, what));
+    let kind = plan.client_key;
+    for (stem, name) in plan.client_files() {
+        let of = if plan.clients.is_empty() { String::new() } else { format!(" of {name}") };
+        let what = format!("client certificate{of}, {kind}, until {validity}");
+        let issued = authority.client_named(&name, kind)?;
+        drafts.extend(pair(plan, &stem, kind, &issued, what)?);
     }
-    let client = authority.client(&"flight-client".parse()?, KeyKind::P256)?;
-    let what = format!("client certificate, {}, until {validity}", KeyKind::P256);
-    drafts.extend(pair("client", client, what));
     Ok(drafts)
 }
 
-fn pair(stem: &str, issued: Issued, what: String) -> [Draft; 2] {
-    let cert = Draft { name: format!("{stem}.pem"), pem: issued.cert_pem, mode: CERT_MODE, what };
-    let what = format!("private key of {}", cert.name);
-    [cert, Draft { name: format!("{stem}.key"), pem: issued.key_pem, mode: KEY_MODE, what }]
-}
-
-fn write_all(out: &Path, drafts: &[Draft], force: bool) -> Result<Vec<Written>, PkiError> {
-    fs::create_dir_all(out)
-        .map_err(|source| PkiError::Folder { folder: out.to_owned(), source })?;
-    // All are on disk before the first gets its name: a full disk changes nothing.
-    let mut staged = Vec::new();
-    for draft in drafts {
-        let file = out.join(&draft.name);
-        match stage(out, draft) {
-            Ok(temporary) => staged.push((temporary, file, &draft.what)),
-            Err(source) => return Err(PkiError::Write { file, source }),
+/// Who signs, `None` for each by itself; what of it is new is added to `drafts`.
+fn authority(
+    plan: &Plan,
+    now: SystemTime,
+    drafts: &mut Vec<Draft>,
+) -> Result<Option<Authority>, PkiError> {
+    let top = match &plan.signed_by {
+        SignedBy::Itself => return Ok(None),
+        SignedBy::Given(given) | SignedBy::IntermediateOf(given) => {
+            Authority::existing(given, now, plan.life)?
         }
-    }
-    let mut written = Vec::new();
-    for (temporary, file, what) in staged {
-        publish(temporary, &file, force)?;
-        written.push(Written { file, what: what.clone() });
-    }
-    Ok(written)
-}
-
-/// Writes a draft under a temporary name, which is removed again unless it is published.
-fn stage(out: &Path, draft: &Draft) -> io::Result<NamedTempFile> {
-    let mut temporary = tempfile::Builder::new()
-        .prefix(&format!(".{}.", draft.name))
-        .permissions(Permissions::from_mode(draft.mode))
-        .tempfile_in(out)?;
-    temporary.write_all(draft.pem.as_bytes())?;
-    temporary.as_file().sync_all()?;
-    Ok(temporary)
-}
-
-fn publish(temporary: NamedTempFile, file: &Path, force: bool) -> Result<(), PkiError> {
-    let renamed = if force { temporary.persist(file) } else { temporary.persist_noclobber(file) };
-    match renamed {
-        Ok(_) => Ok(()),
-        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(PkiError::InTheWay { files: vec![file.to_owned()] })
+        SignedBy::Root | SignedBy::Intermediate => {
+            let validity = Validity::lasting(now, plan.life)?;
+            let root = Authority::root(ROOT_NAME, plan.ca_key, validity)?;
+            let what = format!("certificate authority, {}, until {validity}", plan.ca_key);
+            drafts.extend(pair(plan, "ca", plan.ca_key, &issued(&root), what)?);
+            root
         }
-        Err(failed) => Err(PkiError::Write { file: file.to_owned(), source: failed.error }),
+    };
+    if matches!(plan.signed_by, SignedBy::Root | SignedBy::Given(_)) {
+        return Ok(Some(top));
     }
+    let validity = top.validity();
+    let middle = top.intermediate_of(plan.ca_key, validity, None)?;
+    let what = format!("intermediate authority, {}, until {validity}", plan.ca_key);
+    drafts.extend(pair(plan, "intermediate", plan.ca_key, &issued(&middle), what)?);
+    Ok(Some(middle))
 }
 
-fn refuse_existing(out: &Path, names: &[String]) -> Result<(), PkiError> {
-    let files: Vec<_> =
-        names.iter().map(|name| out.join(name)).filter(|file| exists(file)).collect();
-    if files.is_empty() { Ok(()) } else { Err(PkiError::InTheWay { files }) }
+/// An authority's own certificate and key.
+fn issued(authority: &Authority) -> Issued {
+    Issued { cert_pem: authority.cert_pem(), key_pem: authority.key_pem() }
 }
 
-/// True for a broken symbolic link too: a rename would replace it.
-fn exists(file: &Path) -> bool {
-    file.symlink_metadata().is_ok()
+fn pair(
+    plan: &Plan,
+    stem: &str,
+    kind: KeyKind,
+    issued: &Issued,
+    what: String,
+) -> Result<[Draft; 2], PkiError> {
+    let [cert, key] = pair_names(stem);
+    let key_pem = match &plan.password {
+        Some(password) => form::encrypted(&issued.key_pem, password.bytes())?,
+        None => plan.key_form.or_pkcs8(kind).written(kind, &issued.key_pem)?,
+    };
+    let under = if plan.password.is_some() { ", encrypted" } else { "" };
+    let of_key = format!("private key of {cert}{under}");
+    let cert = Draft { name: cert, bytes: issued.cert_pem.clone().into(), mode: CERT_MODE, what };
+    Ok([cert, Draft { name: key, bytes: key_pem.into(), mode: KEY_MODE, what: of_key }])
 }
 
 fn file_names(plan: &Plan) -> Vec<String> {
-    let mut stems: Vec<_> = distinct(&plan.keys).into_iter().map(server_stem).collect();
-    if !plan.self_signed {
-        stems.insert(0, "ca".to_owned());
-        stems.push("client".to_owned());
+    let mut stems = Vec::new();
+    if matches!(plan.signed_by, SignedBy::Root | SignedBy::Intermediate) {
+        stems.push("ca".to_owned());
     }
-    stems.iter().flat_map(|stem| [format!("{stem}.pem"), format!("{stem}.key")]).collect()
+    if matches!(plan.signed_by, SignedBy::Intermediate | SignedBy::IntermediateOf(_)) {
+        stems.push("intermediate".to_owned());
+    }
+    if plan.has_servers() {
+        stems.extend(distinct(&plan.keys).into_iter().map(server_stem));
+    }
+    stems.extend(plan.client_files().into_iter().map(|(stem, _)| stem));
+    stems.iter().flat_map(|stem| pair_names(stem)).collect()
+}
+
+fn pair_names(stem: &str) -> [String; 2] {
+    [format!("{stem}.pem"), format!("{stem}.key")]
 }
 
 fn server_stem(kind: KeyKind) -> String {

@@ -11,7 +11,7 @@ use std::process::Command;
 use flight_testkit::program;
 
 const PAGES: &[(&str, &[&[&str]])] = &[
-    ("flight-server", &[&[], &["serve"], &["certs"], &["sample"]]),
+    ("flight-server", &[&[], &["serve"], &["certs"], &["certs", "inspect"], &["sample"]]),
     (
         "flight-bench",
         &[

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Engine;
 use crate::group::Group;
-use crate::limits::PEM_FILE_BYTES_MAX;
+use crate::limits::{PASSWORD_FILE_BYTES_MAX, PEM_FILE_BYTES_MAX};
 use crate::suite::{CipherSuite, TlsVersion};
+
+/// Writes a key as PKCS#8 under PBES2, whatever form it had.
+const TO_PBES2: &str = "openssl pkcs8 -topk8 -v2 aes-256-cbc -v2prf hmacWithSHA256";
 
 /// Why a secure connection cannot be set up. Where nothing else is said, the operator can mend it.
 #[derive(Debug, thiserror::Error)]
@@ -38,11 +41,41 @@ pub enum TlsError {
     )]
     TrustedCertificate { file: PathBuf },
     #[error(
-        "the private key in {0} is encrypted; decrypt it into a file that only this user may read: \
-         openssl pkey -in {0} -out {0}.new",
+        "the private key in {0} is encrypted; give its password with --tls-key-password-file FILE, \
+         or decrypt it into a file that only this user may read: openssl pkey -in {0} -out {0}.new",
         file.display()
     )]
     EncryptedKey { file: PathBuf },
+    #[error(
+        "the private key in {0} is encrypted in OpenSSL's old way (Proc-Type: 4,ENCRYPTED), which \
+         is not read; convert it: {convert} -in {0} -out {0}.new",
+        file.display(), convert = TO_PBES2
+    )]
+    OldEncryption { file: PathBuf },
+    #[error(
+        "the private key in {0} is encrypted with {what}; convert it: {convert} -in {0} -out {0}.new",
+        file.display(), convert = TO_PBES2
+    )]
+    UnknownEncryption { file: PathBuf, what: String },
+    #[error(
+        "the private key in {0} asks for {what}; encrypt it anew: {convert} -in {0} -out {0}.new",
+        file.display(), convert = TO_PBES2
+    )]
+    CostlyKey { file: PathBuf, what: String },
+    #[error(
+        "the password in {} does not open the private key in {}; give the one that it was \
+         encrypted with",
+        password.display(), key.display()
+    )]
+    WrongPassword { key: PathBuf, password: PathBuf },
+    #[error(
+        "{} is larger than {PASSWORD_FILE_BYTES_MAX} bytes; give a file whose first line is the \
+         password",
+        file.display()
+    )]
+    PasswordTooLarge { file: PathBuf },
+    #[error("the first line of {} is empty; write the password there", file.display())]
+    PasswordEmpty { file: PathBuf },
     #[error("{} holds {count} private keys; leave the one that is meant", file.display())]
     SeveralKeys { file: PathBuf, count: usize },
     #[error(

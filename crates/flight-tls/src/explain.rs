@@ -116,6 +116,10 @@ fn explain_server_cert(error: &CertificateError) -> String {
                  version 1, which cannot be verified; have the server use one of version 3 \
                  (flight-server certs makes such)"
                 .to_owned(),
+            Some(webpki::Error::NameConstraintViolation) => "the server's certificate is for a \
+                 name that the authority above it may not vouch for (name constraints); have the \
+                 server use another, or trust exactly this one with --tls-pin FILE"
+                .to_owned(),
             _ => format!("the server's certificate was refused: {error}"),
         },
         other => format!("the server's certificate was refused: {other}"),

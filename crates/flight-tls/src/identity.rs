@@ -13,6 +13,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::chain::Chain;
 use crate::error::{Purpose, TlsError};
+use crate::password::KeyPassword;
 use crate::pem;
 
 /// What a server shows to its clients.
@@ -34,7 +35,19 @@ impl ServerIdentity {
     /// # Errors
     /// Everything that would make clients fail later: see [`TlsError`].
     pub fn load(cert: &Path, key: &Path) -> Result<Self, TlsError> {
-        let (pair, warnings) = Pair::load(cert, key, Purpose::Server)?;
+        Self::load_with(cert, key, None)
+    }
+
+    /// As [`ServerIdentity::load`]; `password` opens the key where it is encrypted.
+    ///
+    /// # Errors
+    /// As there, and when the password does not open the key.
+    pub fn load_with(
+        cert: &Path,
+        key: &Path,
+        password: Option<&KeyPassword>,
+    ) -> Result<Self, TlsError> {
+        let (pair, warnings) = Pair::load(cert, key, password, Purpose::Server)?;
         Ok(Self { pair, warnings })
     }
 
@@ -54,7 +67,19 @@ impl ClientIdentity {
     /// # Errors
     /// As there.
     pub fn load(cert: &Path, key: &Path) -> Result<Self, TlsError> {
-        let (pair, _) = Pair::load(cert, key, Purpose::Client)?;
+        Self::load_with(cert, key, None)
+    }
+
+    /// As [`ServerIdentity::load_with`], for a client.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_with(
+        cert: &Path,
+        key: &Path,
+        password: Option<&KeyPassword>,
+    ) -> Result<Self, TlsError> {
+        let (pair, _) = Pair::load(cert, key, password, Purpose::Client)?;
         Ok(Self { pair })
     }
 
@@ -73,10 +98,11 @@ impl Pair {
     fn load(
         cert_file: &Path,
         key_file: &Path,
+        password: Option<&KeyPassword>,
         purpose: Purpose,
     ) -> Result<(Self, Vec<String>), TlsError> {
         let certs = pem::certificates(cert_file)?;
-        let pair = Self { certs, key: pem::private_key(key_file)? };
+        let pair = Self { certs, key: pem::private_key(key_file, password)? };
         let engine_key = aws_lc_rs::default_provider()
             .key_provider
             .load_private_key(pair.key.clone_key())

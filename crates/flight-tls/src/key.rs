@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::prelude::{FromDer, SubjectPublicKeyInfo, X509Certificate};
 use x509_parser::public_key::PublicKey;
 
 /// The kind of a certificate's key. Prints as `RSA-4096`, `EC P-256`, `Ed25519`.
@@ -23,7 +23,10 @@ impl KeyOf {
     /// The key of a certificate (DER); `None` where it cannot be read.
     pub(crate) fn certificate(der: &[u8]) -> Option<Self> {
         let (_, cert) = X509Certificate::from_der(der).ok()?;
-        let key = cert.public_key();
+        Self::public_key(cert.public_key())
+    }
+
+    pub(crate) fn public_key(key: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
         if key.algorithm.algorithm.to_id_string() == ED25519 {
             return Some(Self::Ed25519);
         }

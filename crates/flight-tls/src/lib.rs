@@ -10,6 +10,7 @@
 mod authorities;
 mod chain;
 mod client;
+mod describe;
 mod engine;
 mod error;
 mod explain;
@@ -17,23 +18,30 @@ mod group;
 mod identity;
 mod key;
 pub mod limits;
+mod look;
 mod negotiated;
 #[cfg(feature = "openssl")]
 mod openssl_engine;
+mod password;
 mod pem;
 mod rustls_engine;
 mod server;
 mod stream;
 mod suite;
+mod verdict;
 
 pub use client::{ClientOptions, ClientTls, Trust, client_config};
+pub use describe::{CertificateFacts, KeyFacts, moment, read_certificates, read_private_key};
 pub use engine::Engine;
 pub use error::{Purpose, TlsError, Wanted};
 pub use explain::{explain, explain_accept};
 pub use group::Group;
 pub use identity::{ClientIdentity, ServerIdentity};
 pub use key::KeyOf;
+pub use look::{Agreed, Look, look};
 pub use negotiated::Negotiated;
+pub use password::KeyPassword;
 pub use server::{ClientAuth, ServerOptions, ServerTls};
 pub use stream::TlsStream;
 pub use suite::{CipherSuite, TlsVersion};
+pub use verdict::{Verdict, client_verdict, server_verdict, serving_verdict};

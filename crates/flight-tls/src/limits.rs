@@ -3,6 +3,20 @@
 /// A system's whole bundle of authorities takes about 220 KiB.
 pub const PEM_FILE_BYTES_MAX: u64 = 4 << 20;
 
+/// A password is one line.
+pub const PASSWORD_FILE_BYTES_MAX: u64 = 4 << 10;
+
+/// Work that an encrypted key may ask for. OWASP advises 600 000 for SHA-256; this many take seconds.
+pub const PBKDF2_ITERATIONS_MAX: u32 = 10_000_000;
+
+/// Memory that scrypt may be asked to fill: sixteen times what OpenSSL's default takes.
+pub const SCRYPT_MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+/// Memory times passes over it (`p`) that scrypt may be asked for.
+pub const SCRYPT_WORK_BYTES_MAX: u64 = 1 << 30;
+
+const _: () = assert!(SCRYPT_MEMORY_BYTES_MAX <= SCRYPT_WORK_BYTES_MAX, "one pass is allowed");
+
 /// Bytes that a connection encrypts ahead of its socket. With rustls' default of 64 KiB a write of a
 /// megabyte goes through the kernel in sixteen parts; measured on loopback with 5 MB batches, this
 /// is worth 1.3 times the throughput, and more than this nothing.

@@ -94,9 +94,16 @@ pub(crate) struct TlsArgs {
 
     /// Private key (PEM) of --tls-cert.
     ///
-    /// PKCS#8, PKCS#1 or SEC1, not encrypted.
+    /// PKCS#8, PKCS#1 or SEC1. One that is encrypted (PKCS#8 alone) needs
+    /// --tls-key-password-file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+
+    /// File whose first line is the password of --tls-key.
+    ///
+    /// The end of the line is left out. A file that others may read is warned about.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_key_password_file: Option<PathBuf>,
 
     /// Name that the server's certificate must hold.
     ///

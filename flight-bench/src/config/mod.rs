@@ -75,6 +75,7 @@ pub(crate) enum Work {
     Mixed(MixedWork),
 }
 
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
 #[derive(Debug)]
 pub(crate) enum Target {
     Given {

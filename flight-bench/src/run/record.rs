@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use flight_tls::KeyPassword;
+
 use crate::cli::{Source, Verify};
 use crate::config::{Arrival, Config, KeyKind, MixedWork, PutData, Rate, Resume, Target, Work};
 use crate::exit::Exit;
@@ -150,6 +152,17 @@ pub(crate) fn debug_build(debug: bool) -> Option<Warning> {
 /// What is wrong with the run whatever it finds; `debug` is of this program's build.
 fn warnings(config: &Config, debug: bool) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = debug_build(debug).into_iter().collect();
+    if let Target::Given { tls, .. } = &config.target
+        && let Some(file) = &tls.tls_key_password_file
+        && KeyPassword::warning(file).is_some()
+    {
+        warnings.push(Warning::of_run(
+            "password-readable",
+            format!("{} can be read by others than its owner", file.display()),
+            "whoever reads it can open the key of --tls-cert",
+            format!("chmod 600 {}", file.display()),
+        ));
+    }
     if let Target::Given { endpoint, tls } = &config.target
         && endpoint.is_tls()
         && tls.tls_insecure

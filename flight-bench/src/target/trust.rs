@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use flight_tls::{ClientIdentity, ClientOptions, ClientTls, Trust, client_config};
+use flight_tls::{ClientIdentity, ClientOptions, ClientTls, KeyPassword, Trust, client_config};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::TlsArgs;
@@ -37,7 +37,11 @@ pub(crate) struct TlsSide {
 pub(crate) fn client_tls(args: &TlsArgs, no_resumption: bool) -> Result<ClientTls, Stop> {
     let refused = |error: flight_tls::TlsError| Stop::usage(error.to_string());
     let identity = match (&args.tls_cert, &args.tls_key) {
-        (Some(cert), Some(key)) => Some(ClientIdentity::load(cert, key).map_err(refused)?),
+        (Some(cert), Some(key)) => {
+            let password = args.tls_key_password_file.as_deref().map(KeyPassword::read);
+            let password = password.transpose().map_err(refused)?;
+            Some(ClientIdentity::load_with(cert, key, password.as_ref()).map_err(refused)?)
+        }
         _ => None,
     };
     let options = ClientOptions {

@@ -85,6 +85,33 @@ fn a_server_that_asks_for_a_certificate_gets_one_or_is_told_how() {
 }
 
 #[test]
+fn a_client_key_under_a_password_is_opened_by_its_file() {
+    let secure = Secure::start_with("ec", &["--tls-client-ca"]);
+    let (own, ca) = (secure.folder.path().join("own"), secure.certs("ca.pem"));
+    let password = secure.folder.path().join("password");
+    std::fs::write(&password, "open sesame\n").expect("a new file");
+    let made = Command::new(program("flight-server"))
+        .args(["certs", "--only", "clients", "--ca", &ca, "--key-password-file"])
+        .args([&password, Path::new("--out"), &own])
+        .output()
+        .expect("flight-server starts");
+    // The authority's key is not encrypted, and is opened all the same.
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let shown =
+        format!("--tls-ca {ca} --tls-cert {0}/client.pem --tls-key {0}/client.key", own.display());
+    let run = secure.bench("get --source path:known", &shown).ended(2);
+    assert!(run.stderr.contains("--tls-key-password-file FILE"), "{}", run.stderr);
+    let opened = format!("{shown} --tls-key-password-file {}", password.display());
+    let got = secure.bench("get --source path:known", &opened).ended(0).json();
+    assert_eq!(got["variants"][0]["tls"]["client_certificate"], true);
+    // The file was written with the rights of files.
+    assert!(got["warnings"].to_string().contains("password-readable"), "{got}");
+    std::fs::write(&password, "open barley\n").expect("a file of ours");
+    let run = secure.bench("get --source path:known", &opened).ended(2);
+    assert!(run.stderr.contains("does not open the private key"), "{}", run.stderr);
+}
+
+#[test]
 fn a_scheme_that_does_not_fit_the_server_is_told() {
     let secure = Secure::start("ec");
     let plain = secure.server.endpoint().replace("grpc+tls", "grpc");

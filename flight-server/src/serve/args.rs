@@ -89,7 +89,9 @@ pub struct Args {
     )]
     pub tls_cert: Option<PathBuf>,
 
-    /// Private key in PEM: PKCS#8, PKCS#1 or SEC1, not encrypted.
+    /// Private key in PEM: PKCS#8, PKCS#1 or SEC1.
+    ///
+    /// One that is encrypted (PKCS#8 alone) needs --tls-key-password-file.
     #[arg(
         long,
         value_name = "FILE",
@@ -98,6 +100,18 @@ pub struct Args {
         requires = "tls_cert"
     )]
     pub tls_key: Option<PathBuf>,
+
+    /// File whose first line is the password of --tls-key.
+    ///
+    /// The end of the line is left out. A file that others may read is warned about.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "FLIGHT_SERVER_TLS_KEY_PASSWORD_FILE",
+        help_heading = "TLS",
+        requires = "tls_key"
+    )]
+    pub tls_key_password_file: Option<PathBuf>,
 
     /// Authorities in PEM of which every client must show a certificate (mutual TLS).
     #[arg(
@@ -244,7 +258,7 @@ pub enum Ready {
     Json,
 }
 
-fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
     let unit_at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(unit_at);
     let wrong = || format!("{text:?} is not a duration; write for example 500ms, 10s or 2m");

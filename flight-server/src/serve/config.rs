@@ -46,6 +46,7 @@ pub enum Admin {
 pub struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
+    pub key_password: Option<PathBuf>,
     pub client_ca: Option<PathBuf>,
     pub client_auth: ClientAuth,
     pub engine: Engine,
@@ -92,6 +93,7 @@ impl TryFrom<Args> for Config {
         let tls = args.tls_cert.zip(args.tls_key).map(|(cert, key)| Tls {
             cert,
             key,
+            key_password: args.tls_key_password_file,
             client_ca: args.tls_client_ca,
             client_auth: args.tls_client_auth.into(),
             engine: args.tls_engine,
@@ -229,6 +231,7 @@ mod tests {
         check("--tls-cert c --tls-key k --listen grpc://h:1", "every --listen is plaintext");
         check("--tls-cert c", "--tls-key");
         check("--tls-client-ca c", "--tls-cert");
+        check("--tls-key-password-file p", "--tls-key");
     }
 
     #[test]

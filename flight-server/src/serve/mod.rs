@@ -15,6 +15,7 @@ use flight_store::{Store, StoreOptions};
 use tokio::sync::watch;
 
 pub use args::Args;
+pub(crate) use args::parse_duration;
 pub use config::Config;
 
 use crate::service::{Budget, Flight, Lookups, Metrics, Service};

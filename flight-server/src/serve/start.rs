@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use flight_net::Endpoint;
 use flight_store::ScanReport;
-use flight_tls::{ServerIdentity, ServerOptions, ServerTls};
+use flight_tls::{KeyPassword, ServerIdentity, ServerOptions, ServerTls};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -36,8 +36,14 @@ pub(super) fn silence_caught_panics() {
 /// The TLS settings of all listeners.
 pub(super) fn tls(config: &Config) -> anyhow::Result<Option<ServerTls>> {
     let Some(tls) = &config.tls else { return Ok(None) };
-    let identity = ServerIdentity::load(&tls.cert, &tls.key).context("--tls-cert, --tls-key")?;
-    for warning in identity.warnings() {
+    let password = match &tls.key_password {
+        None => None,
+        Some(file) => Some(KeyPassword::read(file).context("--tls-key-password-file")?),
+    };
+    let identity = ServerIdentity::load_with(&tls.cert, &tls.key, password.as_ref())
+        .context("--tls-cert, --tls-key")?;
+    let open = tls.key_password.as_deref().and_then(KeyPassword::warning);
+    for warning in identity.warnings().iter().chain(&open) {
         tracing::warn!("{warning}");
     }
     let options = ServerOptions {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(unreachable_pub, reason = "modules of one test program")]
 
+mod certs;
 mod changing;
 mod client;
 mod durability;

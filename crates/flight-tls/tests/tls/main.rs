@@ -5,6 +5,7 @@
 mod agreement;
 mod check;
 mod clients;
+mod encrypted;
 mod ends;
 mod files;
 mod folder;
