@@ -15,10 +15,10 @@ use crate::validity::Validity;
 
 /// A certificate authority with its key (EC P-256), in memory.
 pub struct Authority {
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    pub(crate) issuer: CertifiedIssuer<'static, KeyPair>,
     /// PEM of the certificates between a leaf and the root, the root left out.
     chain_pem: String,
-    validity: Validity,
+    pub(crate) validity: Validity,
 }
 
 /// A certificate and its key as PEM. `Debug` does not show the key.

@@ -10,6 +10,7 @@ mod host;
 mod key;
 pub mod limits;
 mod plan;
+mod revocation;
 mod validity;
 
 pub use authority::{Authority, Flaw, Issued, ca_as_server, self_signed};

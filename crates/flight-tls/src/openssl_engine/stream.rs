@@ -21,7 +21,7 @@ impl<S> Stream<S> {
         Self { stream, closing: false }
     }
 
-    pub(super) fn ssl(&self) -> &SslRef {
+    pub(crate) fn ssl(&self) -> &SslRef {
         self.stream.ssl()
     }
 
