@@ -143,7 +143,11 @@ impl ClientTls {
         version: TlsVersion,
     ) -> Option<Result<Self, TlsError>> {
         let shown = server.shown()?;
-        let spoken = suite::offered(shown.common.min, &shown.common.ciphers).ok()?;
+        let min = shown.common.min;
+        if min == TlsVersion::V1_3 && version == TlsVersion::V1_2 {
+            return None;
+        }
+        let spoken = suite::offered(min, &shown.common.ciphers).ok()?;
         let ciphers: Vec<_> =
             spoken.into_iter().filter(|suite| suite.version() == version).collect();
         let (_, cert) = X509Certificate::from_der(&shown.der).ok()?;

@@ -177,7 +177,7 @@ pub fn der(issued: &Issued) -> Vec<u8> {
 
 /// Points the symbolic link `link` at `target` in one step.
 pub fn point(link: &Path, target: &str) {
-    let temporary = link.with_extension("new");
+    let temporary = link.with_file_name("link.new");
     std::os::unix::fs::symlink(target, &temporary).unwrap();
     fs::rename(&temporary, link).unwrap();
 }
