@@ -161,6 +161,10 @@ fn every_dependency_of_the_workspace_is_used() {
         .map(|p| fs::read_to_string(p).unwrap())
         .collect();
     let named = section.lines().filter_map(|line| line.split_once(" = ").map(|(name, _)| name));
-    let unused = named.filter(|name| !all.contains(&format!("{name}.workspace = true")));
+    let is_used = |name: &str| {
+        all.contains(&format!("{name}.workspace = true"))
+            || all.contains(&format!("{name} = {{ workspace = true"))
+    };
+    let unused = named.filter(|name| !is_used(name));
     none(&unused.map(|name| format!("{name} is used by no crate")).collect::<Vec<_>>());
 }
