@@ -21,12 +21,12 @@ pub(crate) const ROOT_NAME: &str = "flight development CA";
 
 /// A certificate authority with its key, in memory.
 pub struct Authority {
-    issuer: Issuer<'static, KeyPair>,
+    pub(crate) issuer: Issuer<'static, KeyPair>,
     cert_pem: String,
     /// PEM of the certificates between a leaf and the root, the root left out.
     chain_pem: String,
     /// Its own, and that of all that it issues.
-    validity: Validity,
+    pub(crate) validity: Validity,
 }
 
 /// A certificate and its key as PEM. `Debug` does not show the key.

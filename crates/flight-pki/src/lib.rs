@@ -16,6 +16,7 @@ mod host;
 mod key;
 pub mod limits;
 mod plan;
+mod revocation;
 mod validity;
 mod version1;
 

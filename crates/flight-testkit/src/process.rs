@@ -203,6 +203,11 @@ impl ServerProcess {
         self.signal(Signal::TERM);
     }
 
+    /// Asks it to look at its files again (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// Closes its stdin, as a parent that died would.
     pub fn close_stdin(&mut self) {
         drop(self.child.stdin.take());

@@ -76,8 +76,7 @@ impl Chain<'_> {
     }
 
     fn check_dates(&self, cert: &X509Certificate<'_>, now: SystemTime) -> Result<(), TlsError> {
-        let now = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let now = unix_seconds(now);
         let file = self.cert_file.to_owned();
         let subject = cert.subject().to_string();
         let validity = cert.validity();
@@ -142,6 +141,12 @@ pub(crate) fn parse<'a>(
         Ok(_) => Err(bad(file, position, "bytes follow it".to_owned())),
         Err(error) => Err(bad(file, position, error.to_string())),
     }
+}
+
+/// Seconds since 1970; 0 before.
+pub(crate) fn unix_seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    i64::try_from(since).unwrap_or(i64::MAX)
 }
 
 /// The day of `time` in UTC: `2027-11-30`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite};
-use x509_parser::prelude::X509Version;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 use crate::authorities::{authorities, system_authorities};
 use crate::chain;
@@ -20,9 +20,9 @@ use crate::identity::ClientIdentity;
 use crate::openssl_engine;
 use crate::pem;
 use crate::rustls_engine;
-use crate::server::Common;
+use crate::server::{Common, ServerTls};
 use crate::stream::{Inner, TlsStream};
-use crate::suite::{CipherSuite, TlsVersion};
+use crate::suite::{self, CipherSuite, TlsVersion};
 
 /// Which servers a client talks to. In each case the server must prove that it holds the key of the
 /// certificate that it shows.
@@ -117,18 +117,54 @@ pub fn client_config(
         identity,
         resumption: !options.no_resumption,
     };
-    let settings = match engine {
-        Engine::AwsLc | Engine::Ring => Settings::Rustls(rustls_engine::client(&material)?),
-        #[cfg(feature = "openssl")]
-        Engine::OpenSsl => Settings::OpenSsl(openssl_engine::Client::new(material)?),
-        #[cfg(not(feature = "openssl"))]
-        Engine::OpenSsl => return Err(TlsError::NotBuilt { engine }),
-    };
+    let settings = Settings::new(material)?;
     let server_name = options.server_name.map(parse_server_name).transpose()?;
     Ok(ClientTls { engine, settings, server_name, insecure })
 }
 
+impl Settings {
+    fn new(material: ClientMaterial) -> Result<Self, TlsError> {
+        match material.common.engine {
+            Engine::AwsLc | Engine::Ring => Ok(Self::Rustls(rustls_engine::client(&material)?)),
+            #[cfg(feature = "openssl")]
+            Engine::OpenSsl => Ok(Self::OpenSsl(openssl_engine::Client::new(material)?)),
+            #[cfg(not(feature = "openssl"))]
+            engine => Err(TlsError::NotBuilt { engine }),
+        }
+    }
+}
+
 impl ClientTls {
+    /// A client of the same choices as `server`, for `version` alone, that trusts exactly the
+    /// certificate that it shows. `None` where the server does not speak that version, or shows a
+    /// certificate that cannot be pinned.
+    pub(crate) fn for_rehearsal(
+        server: &ServerTls,
+        version: TlsVersion,
+    ) -> Option<Result<Self, TlsError>> {
+        let shown = server.shown()?;
+        let min = shown.common.min;
+        if min == TlsVersion::V1_3 && version == TlsVersion::V1_2 {
+            return None;
+        }
+        let spoken = suite::offered(min, &shown.common.ciphers).ok()?;
+        let ciphers: Vec<_> =
+            spoken.into_iter().filter(|suite| suite.version() == version).collect();
+        let (_, cert) = X509Certificate::from_der(&shown.der).ok()?;
+        if ciphers.is_empty() || cert.version() != X509Version::V3 {
+            return None;
+        }
+        let material = ClientMaterial {
+            common: Common { ciphers, ..shown.common.clone() },
+            trusted: Trusted::OneOf(vec![shown.der.clone()]),
+            identity: None,
+            resumption: false,
+        };
+        let engine = shown.common.engine;
+        let made = Settings::new(material);
+        Some(made.map(|settings| Self { engine, settings, server_name: None, insecure: false }))
+    }
+
     pub fn engine(&self) -> Engine {
         self.engine
     }

@@ -122,6 +122,30 @@ pub enum TlsError {
         file.display()
     )]
     PinVersion { file: PathBuf, version: u32 },
+    #[error(
+        "list {position} of revoked certificates in {} cannot be used: {reason}; give a full list \
+         (no delta) of the authority",
+        file.display()
+    )]
+    BadRevocationList { file: PathBuf, position: usize, reason: String },
+    #[error(
+        "the list of revoked certificates of {issuer} in {} is out of date: its next was due on \
+         {date}; get the present one",
+        file.display()
+    )]
+    ExpiredRevocationList { file: PathBuf, issuer: String, date: String },
+    #[error(
+        "a list of revoked client certificates is given and no authority of clients; name it with \
+         --tls-client-ca FILE"
+    )]
+    RevocationWithoutClients,
+    #[error(
+        "the new certificate lacks names of the present one ({names}), by which clients may \
+         connect; have it issued with all of them, or allow it with --tls-allow-lost-names"
+    )]
+    LostNames { names: String },
+    #[error("a handshake of TLS {version} with the new certificate fails: {reason}")]
+    Rehearsal { version: TlsVersion, reason: String },
     /// The machine has no store of trusted authorities, or it cannot be read.
     #[error(
         "this machine trusts no certificate authority ({reason}); name one with --tls-ca FILE, or \
@@ -186,6 +210,7 @@ pub(crate) fn during_handshake(error: io::Error, closed: TlsError) -> io::Error 
 pub enum Wanted {
     Certificate,
     PrivateKey,
+    RevocationList,
 }
 
 impl Wanted {
@@ -193,6 +218,7 @@ impl Wanted {
         match self {
             Self::Certificate => "CERTIFICATE",
             Self::PrivateKey => "PRIVATE KEY",
+            Self::RevocationList => "X509 CRL",
         }
     }
 
@@ -200,6 +226,7 @@ impl Wanted {
         let command = match self {
             Self::Certificate => "x509",
             Self::PrivateKey => "pkey",
+            Self::RevocationList => "crl",
         };
         format!("openssl {command} -inform DER -in {0} -out {0}.pem", file.display())
     }
@@ -210,6 +237,7 @@ impl fmt::Display for Wanted {
         f.write_str(match self {
             Self::Certificate => "certificate",
             Self::PrivateKey => "private key",
+            Self::RevocationList => "list of revoked certificates",
         })
     }
 }

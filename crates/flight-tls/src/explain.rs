@@ -169,6 +169,23 @@ fn explain_client(error: &rustls::Error) -> String {
         E::InvalidCertificate(
             CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
         ) => "the client's certificate is not meant for a client (extended key usage)".to_owned(),
+        E::InvalidCertificate(CertificateError::Revoked) => {
+            "the client's certificate is revoked (--tls-client-crl)".to_owned()
+        }
+        E::InvalidCertificate(CertificateError::UnknownRevocationStatus) => "whether the client's \
+             certificate is revoked cannot be told: no list in --tls-client-crl is of the authority \
+             that issued it, or one between; add that authority's list"
+            .to_owned(),
+        E::InvalidCertificate(
+            CertificateError::ExpiredRevocationList
+            | CertificateError::ExpiredRevocationListContext { .. },
+        ) => "the list in --tls-client-crl of the client's authority is out of date, so nobody of \
+             it is let in; put the present list there"
+            .to_owned(),
+        E::InvalidCertRevocationList(_) => format!(
+            "the list in --tls-client-crl of the client's authority cannot be trusted ({error}); \
+             put one there that the authority of --tls-client-ca has signed"
+        ),
         E::InvalidCertificate(error) => format!("the client's certificate was refused: {error}"),
         E::AlertReceived(alert) if is_about_certificate(*alert) => {
             format!("the client does not trust the server's certificate ({alert:?})")
@@ -179,6 +196,11 @@ fn explain_client(error: &rustls::Error) -> String {
         ),
         other => format!("the TLS handshake failed: {other}"),
     }
+}
+
+/// Whether a server's handshake failed because the client, asked for a certificate, has none.
+pub(crate) fn asked_in_vain(error: &io::Error) -> bool {
+    matches!(within(error), Some(rustls::Error::NoCertificatesPresented))
 }
 
 fn is_about_certificate(alert: AlertDescription) -> bool {

@@ -11,7 +11,8 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::chain::Chain;
+use crate::certificate::Certificate;
+use crate::chain::{self, Chain};
 use crate::error::{Purpose, TlsError};
 use crate::password::KeyPassword;
 use crate::pem;
@@ -54,6 +55,15 @@ impl ServerIdentity {
     /// Sentences about what the server may use and many clients refuse, to be logged at start.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// What the server's own certificate says of itself.
+    ///
+    /// # Errors
+    /// None is to be expected: loading has parsed it.
+    pub(crate) fn certificate(&self) -> Result<Certificate, TlsError> {
+        let der = self.pair.certs.first().expect("a file without certificates is refused");
+        Ok(Certificate::of(&chain::parse(der, Path::new(""), 1)?))
     }
 
     pub(crate) fn pair(&self) -> &Pair {

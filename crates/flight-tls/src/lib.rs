@@ -8,8 +8,10 @@
 //! Sockets, time limits and what happens after the handshake are left to `flight-net`.
 
 mod authorities;
+mod certificate;
 mod chain;
 mod client;
+mod content;
 mod describe;
 mod engine;
 mod error;
@@ -19,18 +21,23 @@ mod identity;
 mod key;
 pub mod limits;
 mod look;
+mod names;
 mod negotiated;
 #[cfg(feature = "openssl")]
 mod openssl_engine;
 mod password;
 mod pem;
+mod revocation;
 mod rustls_engine;
 mod server;
 mod stream;
+mod successor;
 mod suite;
 mod verdict;
 
+pub use certificate::Certificate;
 pub use client::{ClientOptions, ClientTls, Trust, client_config};
+pub use content::Content;
 pub use describe::{CertificateFacts, KeyFacts, moment, read_certificates, read_private_key};
 pub use engine::Engine;
 pub use error::{Purpose, TlsError, Wanted};
@@ -39,6 +46,7 @@ pub use group::Group;
 pub use identity::{ClientIdentity, ServerIdentity};
 pub use key::KeyOf;
 pub use look::{Agreed, Look, look};
+pub use names::{ClientNames, Name};
 pub use negotiated::Negotiated;
 pub use password::KeyPassword;
 pub use server::{ClientAuth, ServerOptions, ServerTls};

@@ -21,3 +21,6 @@ const _: () = assert!(SCRYPT_MEMORY_BYTES_MAX <= SCRYPT_WORK_BYTES_MAX, "one pas
 /// megabyte goes through the kernel in sixteen parts; measured on loopback with 5 MB batches, this
 /// is worth 1.3 times the throughput, and more than this nothing.
 pub const TLS_WRITE_BYTES: usize = 512 << 10;
+
+/// Names of a client's certificate; one with more of them is known by none.
+pub const CLIENT_NAMES_MAX: usize = 64;

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use rustls_pki_types::pem::{self, PemObject, SectionKind};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use zeroize::Zeroizing;
 
 use crate::error::{TlsError, Wanted};
@@ -25,6 +25,15 @@ const DER_SEQUENCE: u8 = 0x30;
 pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let blocks = blocks(file, &text(file, Wanted::Certificate)?, Wanted::Certificate)?;
     Ok(blocks.into_iter().filter_map(|(kind, der)| CertificateDer::from_pem(kind, der)).collect())
+}
+
+/// All lists of revoked certificates of `file`, at least one.
+pub(crate) fn revocation_lists(
+    file: &Path,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let text = text(file, Wanted::RevocationList)?;
+    let blocks = blocks(file, &text, Wanted::RevocationList)?.into_iter();
+    Ok(blocks.filter_map(|(kind, der)| CertificateRevocationListDer::from_pem(kind, der)).collect())
 }
 
 /// The one private key of `file`; `password` opens it where it is encrypted.
@@ -114,6 +123,7 @@ fn refuse_special_forms(file: &Path, text: &str, wanted: Wanted) -> Result<(), T
 fn is_wanted(kind: SectionKind, wanted: Wanted) -> bool {
     match wanted {
         Wanted::Certificate => kind == SectionKind::Certificate,
+        Wanted::RevocationList => kind == SectionKind::Crl,
         Wanted::PrivateKey => matches!(
             kind,
             SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey

@@ -4,12 +4,14 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use rustls::ServerConfig;
-use rustls_pki_types::CertificateDer;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::authorities::authorities;
+use crate::certificate::Certificate;
 use crate::engine::Engine;
 use crate::error::{TlsError, during_handshake};
 use crate::group::Group;
@@ -17,6 +19,7 @@ use crate::identity::ServerIdentity;
 use crate::key::KeyOf;
 #[cfg(feature = "openssl")]
 use crate::openssl_engine;
+use crate::revocation::revocation_lists;
 use crate::rustls_engine;
 use crate::stream::{Inner, TlsStream};
 use crate::suite::{CipherSuite, TlsVersion};
@@ -28,6 +31,9 @@ pub struct ServerOptions<'a> {
     /// Authorities (PEM, one or more) of which a client's certificate must be; `None`: clients are
     /// not asked for one.
     pub client_ca: Option<&'a Path>,
+    /// Lists (PEM, one or more) of what these authorities revoked. With it, each authority in a
+    /// client's chain must have a list here, and it must be up to date.
+    pub client_crl: Option<&'a Path>,
     /// Whether a client must show one.
     pub client_auth: ClientAuth,
     /// The oldest version that is spoken.
@@ -50,6 +56,7 @@ pub enum ClientAuth {
 }
 
 /// What both ends choose.
+#[derive(Clone)]
 pub(crate) struct Common {
     pub(crate) engine: Engine,
     pub(crate) min: TlsVersion,
@@ -61,8 +68,23 @@ pub(crate) struct Common {
 pub(crate) struct ServerMaterial<'a> {
     pub(crate) common: Common,
     pub(crate) identity: &'a ServerIdentity,
-    pub(crate) clients: Option<(Vec<CertificateDer<'static>>, ClientAuth)>,
+    pub(crate) clients: Option<Clients>,
     pub(crate) resumption: bool,
+}
+
+/// Who is asked for a certificate, and of whom.
+pub(crate) struct Clients {
+    pub(crate) authorities: Vec<CertificateDer<'static>>,
+    pub(crate) auth: ClientAuth,
+    /// Empty: revocation is not looked at.
+    pub(crate) revoked: Vec<CertificateRevocationListDer<'static>>,
+}
+
+/// What a server shows, and chose, for the trial of another in its place.
+pub(crate) struct Shown {
+    pub(crate) certificate: Certificate,
+    pub(crate) der: CertificateDer<'static>,
+    pub(crate) common: Common,
 }
 
 /// What all connections of a server share. Cheap to clone.
@@ -71,6 +93,8 @@ pub struct ServerTls {
     engine: Engine,
     /// Of the certificate that is shown.
     key: Option<KeyOf>,
+    /// `None` of settings that were made elsewhere.
+    shown: Option<Arc<Shown>>,
     settings: Settings,
 }
 
@@ -93,8 +117,8 @@ impl ServerTls {
     /// When the file of authorities will not do, the ciphers leave no version, or the engine lacks
     /// a group.
     pub fn new(identity: &ServerIdentity, options: ServerOptions<'_>) -> Result<Self, TlsError> {
-        let ServerOptions { engine, client_ca, client_auth, .. } = options;
-        let clients = client_ca.map(authorities).transpose()?;
+        let engine = options.engine;
+        let clients = clients(&options)?;
         let material = ServerMaterial {
             common: Common {
                 engine,
@@ -103,7 +127,7 @@ impl ServerTls {
                 groups: options.groups,
             },
             identity,
-            clients: clients.map(|authorities| (authorities, client_auth)),
+            clients,
             resumption: !options.no_resumption,
         };
         let settings = match engine {
@@ -114,12 +138,27 @@ impl ServerTls {
             Engine::OpenSsl => return Err(TlsError::NotBuilt { engine }),
         };
         let key = identity.pair().certs.first().and_then(|der| KeyOf::certificate(der));
-        Ok(Self { engine, key, settings })
+        let shown = Shown {
+            certificate: identity.certificate()?,
+            der: identity.pair().certs[0].clone(),
+            common: material.common,
+        };
+        Ok(Self { engine, key, shown: Some(Arc::new(shown)), settings })
+    }
+
+    /// What the certificate that is shown says of itself.
+    pub fn certificate(&self) -> Option<&Certificate> {
+        self.shown().map(|shown| &shown.certificate)
+    }
+
+    pub(crate) fn shown(&self) -> Option<&Shown> {
+        self.shown.as_deref()
     }
 
     /// Settings of rustls, as they are.
     pub fn of_rustls(config: Arc<ServerConfig>) -> Self {
-        Self { engine: Engine::default(), key: None, settings: Settings::Rustls(config) }
+        let settings = Settings::Rustls(config);
+        Self { engine: Engine::default(), key: None, shown: None, settings }
     }
 
     /// The settings of rustls, where that is the engine.
@@ -150,6 +189,22 @@ impl ServerTls {
         let inner = accepted.map_err(|error| during_handshake(error, TlsError::ClientClosed))?;
         TlsStream::new(self.engine, inner, self.key)
     }
+}
+
+fn clients(options: &ServerOptions<'_>) -> Result<Option<Clients>, TlsError> {
+    let Some(client_ca) = options.client_ca else {
+        return match options.client_crl {
+            Some(_) => Err(TlsError::RevocationWithoutClients),
+            None => Ok(None),
+        };
+    };
+    let now = SystemTime::now();
+    let revoked = options.client_crl.map(|file| revocation_lists(file, now)).transpose()?;
+    Ok(Some(Clients {
+        authorities: authorities(client_ca)?,
+        auth: options.client_auth,
+        revoked: revoked.unwrap_or_default(),
+    }))
 }
 
 impl fmt::Debug for ServerTls {

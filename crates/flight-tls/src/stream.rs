@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::engine::Engine;
 use crate::key::KeyOf;
+use crate::names::ClientNames;
 use crate::negotiated::Negotiated;
 #[cfg(feature = "openssl")]
 use crate::openssl_engine;
@@ -58,6 +59,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
             #[cfg(feature = "openssl")]
             Inner::OpenSsl(stream) => stream.get_ref().get_ref(),
         }
+    }
+
+    /// Who the client is, by the certificate that the handshake verified. `None` where it showed
+    /// none, or where this end is the client.
+    pub fn client_names(&self) -> Option<ClientNames> {
+        let is_server = match &self.inner {
+            Inner::Rustls(stream) => matches!(stream, tokio_rustls::TlsStream::Server(_)),
+            #[cfg(feature = "openssl")]
+            Inner::OpenSsl(stream) => stream.ssl().is_server(),
+        };
+        let shown = if is_server { self.peer_certificates() } else { Vec::new() };
+        ClientNames::of_certificate(shown.first()?)
     }
 
     /// The certificates that the peer showed (DER), its own first; empty where it showed none.

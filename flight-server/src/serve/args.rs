@@ -136,6 +136,48 @@ pub struct Args {
     )]
     pub tls_client_auth: ClientAuthMode,
 
+    /// Certificates that --tls-client-ca revoked, in PEM (CRLs): their holders are refused.
+    ///
+    /// The file holds a list of each authority in a client's chain. A client for whose authority
+    /// there is none, or one whose next is overdue, is refused too: it cannot be told whether its
+    /// certificate still holds.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "FLIGHT_SERVER_TLS_CLIENT_CRL",
+        help_heading = "TLS",
+        requires = "tls_client_ca"
+    )]
+    pub tls_client_crl: Option<PathBuf>,
+
+    /// How often the files of TLS are looked at for new contents, or `off`.
+    ///
+    /// A new certificate with its key, new --tls-client-ca and --tls-client-crl are taken without a
+    /// restart once they are the same at two looks, valid, and right for each other; connections
+    /// that are open live on. Others are refused with a warning and the old ones stay. SIGHUP asks
+    /// for a look at once, also with off.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "FLIGHT_SERVER_TLS_RELOAD",
+        help_heading = "TLS",
+        default_value = "500ms",
+        value_parser = parse_reload
+    )]
+    pub tls_reload: Reload,
+
+    /// Take a new certificate though it lacks names that the present one has.
+    ///
+    /// Without it such a certificate is refused: clients that connect by those names would be cut
+    /// off.
+    #[arg(
+        long,
+        env = "FLIGHT_SERVER_TLS_ALLOW_LOST_NAMES",
+        help_heading = "TLS",
+        requires = "tls_cert"
+    )]
+    pub tls_allow_lost_names: bool,
+
     /// Implementation of TLS: aws-lc, ring or openssl.
     ///
     /// The first two are rustls with that cryptography, the third is OpenSSL's whole stack, which
@@ -256,6 +298,22 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Ready {
     Json,
+}
+
+/// Whether the files of TLS are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reload {
+    Every(std::time::Duration),
+    Off,
+}
+
+fn parse_reload(text: &str) -> Result<Reload, String> {
+    match text {
+        "off" => Ok(Reload::Off),
+        _ => parse_duration(text)
+            .map(Reload::Every)
+            .map_err(|_| format!("{text:?} is no interval; write for example 500ms, or off")),
+    }
 }
 
 pub(crate) fn parse_duration(text: &str) -> Result<std::time::Duration, String> {

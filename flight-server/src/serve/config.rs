@@ -11,7 +11,7 @@ use flight_net::limits::ServerLimits;
 use flight_tls::{CipherSuite, ClientAuth, Engine, Group, TlsVersion};
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
-use super::args::{Args, Ready};
+use super::args::{Args, Ready, Reload};
 
 /// A server as it was asked for.
 #[derive(Debug)]
@@ -42,17 +42,20 @@ pub enum Admin {
     At(SocketAddr),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
     pub key_password: Option<PathBuf>,
     pub client_ca: Option<PathBuf>,
+    pub client_crl: Option<PathBuf>,
     pub client_auth: ClientAuth,
     pub engine: Engine,
     pub groups: Vec<Group>,
     pub min: TlsVersion,
     pub ciphers: Vec<CipherSuite>,
+    pub reload: Reload,
+    pub allow_lost_names: bool,
 }
 
 /// Flags that do not go together.
@@ -79,6 +82,7 @@ const BUDGET_SHARE: u64 = 4;
 const ADMIN_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9815);
 const RESCAN_MIN: Duration = Duration::from_millis(100);
+const RELOAD_MIN: Duration = Duration::from_millis(100);
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 /// Share of this machine's memory that the receive windows of connections may promise.
 const WINDOWS_SHARE: u64 = 16;
@@ -95,12 +99,18 @@ impl TryFrom<Args> for Config {
             key,
             key_password: args.tls_key_password_file,
             client_ca: args.tls_client_ca,
+            client_crl: args.tls_client_crl,
             client_auth: args.tls_client_auth.into(),
             engine: args.tls_engine,
             groups: args.tls_groups,
             min: args.tls_min,
             ciphers: args.tls_ciphers,
+            reload: args.tls_reload,
+            allow_lost_names: args.tls_allow_lost_names,
         });
+        if let Reload::Every(interval) = args.tls_reload {
+            at_least("--tls-reload", interval, RELOAD_MIN)?;
+        }
         at_least("--rescan", args.rescan, RESCAN_MIN)?;
         at_least("--stall-timeout", args.stall_timeout, TIMEOUT_MIN)?;
         at_least("--handshake-timeout", args.handshake_timeout, TIMEOUT_MIN)?;
@@ -131,6 +141,27 @@ impl TryFrom<Args> for Config {
             ready: args.ready,
             exit_with_stdin: args.exit_with_stdin,
         })
+    }
+}
+
+#[cfg(test)]
+impl Tls {
+    /// A certificate and its key, and all else as without options.
+    pub(super) fn of_files(cert: PathBuf, key: PathBuf) -> Self {
+        Self {
+            cert,
+            key,
+            key_password: None,
+            client_ca: None,
+            client_crl: None,
+            client_auth: ClientAuth::default(),
+            engine: Engine::default(),
+            groups: Vec::new(),
+            min: TlsVersion::default(),
+            ciphers: Vec::new(),
+            reload: Reload::Off,
+            allow_lost_names: false,
+        }
     }
 }
 
@@ -232,6 +263,20 @@ mod tests {
         check("--tls-cert c", "--tls-key");
         check("--tls-client-ca c", "--tls-cert");
         check("--tls-key-password-file p", "--tls-key");
+    }
+
+    #[test]
+    fn files_of_tls_are_watched_unless_told_otherwise() {
+        let pair = "--tls-cert c --tls-key k";
+        check(pair, "reload: Every(500ms), allow_lost_names: false");
+        check(
+            &format!("{pair} --tls-reload off --tls-allow-lost-names"),
+            "reload: Off, allow_lost",
+        );
+        check(&format!("{pair} --tls-reload 10ms"), "--tls-reload 10ms is less than 100ms");
+        check(&format!("{pair} --tls-reload never"), "write for example 500ms, or off");
+        check(&format!("{pair} --tls-client-crl f"), "--tls-client-ca");
+        check("--tls-allow-lost-names", "--tls-cert");
     }
 
     #[test]

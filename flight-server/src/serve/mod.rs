@@ -2,8 +2,10 @@
 
 mod admin;
 mod args;
+mod certificate;
 mod config;
 mod rescan;
+mod rotation;
 mod start;
 
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use anyhow::Context;
 use flight_files::DecodePool;
 use flight_net::server::{Counters, Listener, Server};
 use flight_store::{Store, StoreOptions};
+use rotation::Rotation;
 use tokio::sync::watch;
 
 pub use args::Args;
@@ -39,7 +42,10 @@ pub fn run(config: Config) -> anyhow::Result<()> {
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
-    let tls = start::tls(&config)?;
+    let rotation = match &config.tls {
+        Some(tls) => Some(Rotation::start(tls.clone()).await?),
+        None => None,
+    };
     let options = StoreOptions {
         read_only: config.read_only,
         map_files: config.map_files,
@@ -59,7 +65,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let counters = Arc::new(Counters::default());
     let decode = DecodePool::new(config.decode.clone()).context("--decode-threads")?;
-    let metrics = Arc::new(Metrics::new(Arc::clone(&decode)));
+    let metrics =
+        Arc::new(Metrics::new(Arc::clone(&decode), rotation.as_ref().map(Rotation::figures)));
     let (health_reporter, health) = tonic_health::server::health_reporter();
     let flight = Arc::new(Flight {
         store: Arc::clone(&store),
@@ -79,6 +86,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         health_reporter.set_service_status(name, tonic_health::ServingStatus::Serving).await;
     }
     let mut signals = start::Signals::install().context("cannot catch signals")?;
+    let tls = rotation.as_ref().map(Rotation::settings);
+    let rotation = rotation.map(Rotation::spawn).transpose().context("cannot catch SIGHUP")?;
     start::announce(&config, &endpoints, admin.as_ref().map(|a| a.address), &report);
     let exit_with_stdin = config.exit_with_stdin;
     let health_on_stop = health_reporter.clone();
@@ -98,6 +107,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let server = Server { limits: config.limits, tls, counters };
     server.serve(listeners, service, stopped).await;
     rescan.abort();
+    if let Some(rotation) = rotation {
+        rotation.abort();
+    }
     tracing::info!("stopped");
     Ok(())
 }

@@ -1,11 +1,9 @@
-//! Starting and stopping: logs, certificates, what is announced, signals.
+//! Starting and stopping: logs, what is announced, signals.
 
 use std::net::SocketAddr;
 
-use anyhow::Context;
 use flight_net::Endpoint;
 use flight_store::ScanReport;
-use flight_tls::{KeyPassword, ServerIdentity, ServerOptions, ServerTls};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,31 +29,6 @@ pub(super) fn silence_caught_panics() {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::debug!(location, "caught a panic");
     }));
-}
-
-/// The TLS settings of all listeners.
-pub(super) fn tls(config: &Config) -> anyhow::Result<Option<ServerTls>> {
-    let Some(tls) = &config.tls else { return Ok(None) };
-    let password = match &tls.key_password {
-        None => None,
-        Some(file) => Some(KeyPassword::read(file).context("--tls-key-password-file")?),
-    };
-    let identity = ServerIdentity::load_with(&tls.cert, &tls.key, password.as_ref())
-        .context("--tls-cert, --tls-key")?;
-    let open = tls.key_password.as_deref().and_then(KeyPassword::warning);
-    for warning in identity.warnings().iter().chain(&open) {
-        tracing::warn!("{warning}");
-    }
-    let options = ServerOptions {
-        client_ca: tls.client_ca.as_deref(),
-        min_version: tls.min,
-        ciphers: tls.ciphers.clone(),
-        engine: tls.engine,
-        client_auth: tls.client_auth,
-        groups: tls.groups.clone(),
-        no_resumption: false,
-    };
-    Ok(Some(ServerTls::new(&identity, options).context("TLS")?))
 }
 
 /// Says where the server listens, what it serves, and what is open to whom.

@@ -45,6 +45,30 @@ fn seconds() -> Histogram {
     Histogram::new(exponential_buckets(50e-6, 2.0, 22))
 }
 
+/// Figures of a certificate that changes.
+#[derive(Debug, Default)]
+pub struct TlsFigures {
+    /// The last second of the certificate that is served.
+    pub not_after_s: Gauge<i64, AtomicI64>,
+    pub taken: Counter,
+    pub refused: Counter,
+}
+
+impl TlsFigures {
+    fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "tls_certificate_not_after_timestamp_seconds",
+            "When the certificate that is served expires, in seconds of Unix time",
+            self.not_after_s.clone(),
+        );
+        let mut counter = |name: &str, help: &str, counter: &Counter| {
+            registry.register(name, help, counter.clone());
+        };
+        counter("tls_reloads_taken", "Times that new files of TLS were taken", &self.taken);
+        counter("tls_reloads_refused", "Times that new files of TLS were refused", &self.refused);
+    }
+}
+
 /// All figures of the server, written by calls, read by the admin endpoint.
 pub struct Metrics {
     registry: Registry,
@@ -69,8 +93,12 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn new(decode: Arc<DecodePool>) -> Self {
+    /// `tls`: of a server that has a certificate.
+    pub fn new(decode: Arc<DecodePool>, tls: Option<&TlsFigures>) -> Self {
         let mut registry = Registry::with_prefix("flight_server");
+        if let Some(tls) = tls {
+            tls.register(&mut registry);
+        }
         let calls = Family::default();
         registry.register("calls", "Calls that ended, by method and gRPC code", calls.clone());
         let seconds = Family::new_with_constructor(seconds as fn() -> Histogram);
@@ -258,7 +286,7 @@ mod tests {
     #[test]
     fn calls_are_counted_by_method_and_code() {
         let decode = DecodePool::new(DecodeOptions::default()).unwrap();
-        let metrics = Arc::new(Metrics::new(decode));
+        let metrics = Arc::new(Metrics::new(decode, None));
         let mut call = metrics.begin("DoGet");
         call.sent(100, 2, 30);
         let waiting = call.waits(100);

@@ -28,7 +28,7 @@ use tower_service::Service as _;
 
 pub use budget::Budget;
 pub use lookup::Lookups;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, TlsFigures};
 
 use control::Control;
 

@@ -13,5 +13,8 @@ mod memory;
 mod messages;
 mod paced;
 mod raw;
+mod rotating;
+mod rotation;
+mod rotation_load;
 mod served;
 mod stalls;

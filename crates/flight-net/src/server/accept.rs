@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use flight_tls::ServerTls;
+use flight_tls::{Negotiated, ServerTls};
 use futures_util::FutureExt;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -55,7 +55,9 @@ pub struct Counters {
 /// Serves listeners until it is told to stop.
 pub struct Server {
     pub limits: ServerLimits,
-    pub tls: Option<ServerTls>,
+    /// May change while the server runs: a handshake goes by what it finds when it begins, and
+    /// connections that are open live on.
+    pub tls: Option<watch::Receiver<ServerTls>>,
     pub counters: Arc<Counters>,
 }
 
@@ -109,7 +111,7 @@ struct Shared<H> {
     /// What the windows of all connections may promise.
     windows: Arc<Semaphore>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
-    tls: Option<ServerTls>,
+    tls: Option<watch::Receiver<ServerTls>>,
     limits: ServerLimits,
     counters: Arc<Counters>,
     handler: H,
@@ -129,7 +131,7 @@ async fn accept_loop<H: Handler>(shared: Arc<Shared<H>>, listener: Listener) -> 
                 Ok((socket, address)) => {
                     shared.counters.accepted.fetch_add(1, Ordering::Relaxed);
                     if let Some(slot) = shared.admit(address.map(|a| a.ip())) {
-                        let peer = Peer { address, tls: None };
+                        let peer = Peer { address, tls: None, client: None };
                         connections.spawn(connection(Arc::clone(&shared), socket, peer, secure, slot));
                     }
                 }
@@ -231,13 +233,13 @@ async fn connection<H: Handler>(
             serve_http2(&shared, wire(stream, &pulse), &pulse, peer).await;
         }
         (Socket::Tcp(stream), Some(tls)) => {
+            let tls = tls.borrow().clone();
             let handshake = tls.accept(wire(stream, &pulse));
             match tokio::time::timeout(shared.limits.handshake, handshake).await {
                 Ok(Ok(stream)) => {
                     let agreed = stream.negotiated();
-                    let (engine, resumed) = (agreed.engine, agreed.resumed);
-                    tracing::debug!(%peer, %engine, %agreed, resumed, "a TLS handshake succeeded");
-                    peer.tls = Some(agreed);
+                    (peer.tls, peer.client) = (Some(agreed), stream.client_names());
+                    tell(&peer, agreed);
                     serve_http2(&shared, stream, &pulse, peer).await;
                 }
                 Ok(Err(error)) => {
@@ -252,6 +254,12 @@ async fn connection<H: Handler>(
         }
     }
     drop(slot);
+}
+
+fn tell(peer: &Peer, agreed: Negotiated) {
+    let (engine, resumed) = (agreed.engine, agreed.resumed);
+    let client = peer.client.as_ref().map(tracing::field::display);
+    tracing::debug!(%peer, %engine, %agreed, resumed, client, "a TLS handshake succeeded");
 }
 
 /// A socket as it lies under TLS and HTTP/2: felt, and closed without loss.

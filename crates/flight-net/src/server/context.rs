@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use flight_tls::Negotiated;
+use flight_tls::{ClientNames, Negotiated};
 use http::HeaderMap;
 
 /// Who is at the other end of a connection.
@@ -16,6 +16,8 @@ pub struct Peer {
     pub address: Option<SocketAddr>,
     /// What the handshake agreed on; `None` in plaintext.
     pub tls: Option<Negotiated>,
+    /// Who the client is, by its certificate, which was verified; `None` where it showed none.
+    pub client: Option<ClientNames>,
 }
 
 impl fmt::Display for Peer {

@@ -61,8 +61,8 @@ impl Fixture {
         let options = ConnectOptions { transport, http2, ..ConnectOptions::default() };
         let connector = Connector::new(listener.endpoint().clone(), tls, options);
         let (stop, stopped) = watch::channel(false);
-        let server =
-            Server { limits: ServerLimits::default(), tls: certificates, counters: Arc::default() };
+        let tls = certificates.map(|certificates| watch::channel(certificates).1);
+        let server = Server { limits: ServerLimits::default(), tls, counters: Arc::default() };
         let server = tokio::spawn(server.serve(vec![listener], Script, stopped));
         Self { connector, server, transport, _stop: stop }
     }

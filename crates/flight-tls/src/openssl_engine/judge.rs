@@ -16,15 +16,18 @@ pub(super) struct Verdict(Arc<Mutex<Option<CertificateError>>>);
 
 // x509_vfy.h: X509_V_ERR_….
 const UNABLE_TO_GET_ISSUER_CERT: i32 = 2;
+const UNABLE_TO_GET_CRL: i32 = 3;
 const CERT_SIGNATURE_FAILURE: i32 = 7;
 const CERT_NOT_YET_VALID: i32 = 9;
 const CERT_HAS_EXPIRED: i32 = 10;
+const CRL_HAS_EXPIRED: i32 = 12;
 const DEPTH_ZERO_SELF_SIGNED_CERT: i32 = 18;
 const SELF_SIGNED_CERT_IN_CHAIN: i32 = 19;
 const UNABLE_TO_GET_ISSUER_CERT_LOCALLY: i32 = 20;
 const UNABLE_TO_VERIFY_LEAF_SIGNATURE: i32 = 21;
 const CERT_REVOKED: i32 = 23;
 const INVALID_PURPOSE: i32 = 26;
+const UNABLE_TO_GET_CRL_ISSUER: i32 = 33;
 const HOSTNAME_MISMATCH: i32 = 62;
 const IP_ADDRESS_MISMATCH: i32 = 64;
 
@@ -145,6 +148,10 @@ fn fault(
         ) => CertificateError::UnknownIssuer,
         (CERT_SIGNATURE_FAILURE, ..) => CertificateError::BadSignature,
         (CERT_REVOKED, ..) => CertificateError::Revoked,
+        (UNABLE_TO_GET_CRL | UNABLE_TO_GET_CRL_ISSUER, ..) => {
+            CertificateError::UnknownRevocationStatus
+        }
+        (CRL_HAS_EXPIRED, ..) => CertificateError::ExpiredRevocationList,
         (INVALID_PURPOSE, ..) => CertificateError::InvalidPurpose,
         _ => other(Refused(result.error_string())),
     }

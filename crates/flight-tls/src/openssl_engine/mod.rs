@@ -18,9 +18,9 @@ use openssl::ssl::{
     SslSessionCacheMode, SslVerifyMode, SslVersion,
 };
 use openssl::stack::Stack;
-use openssl::x509::X509;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
 use openssl::x509::verify::{X509CheckFlags, X509VerifyFlags};
+use openssl::x509::{X509, X509Crl};
 use rustls_pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_openssl::SslStream;
@@ -32,7 +32,7 @@ use crate::group::{self, Group};
 use crate::identity::Pair;
 use crate::key::KeyOf;
 use crate::negotiated::Negotiated;
-use crate::server::{ClientAuth, Common, ServerMaterial};
+use crate::server::{ClientAuth, Clients, Common, ServerMaterial};
 use crate::suite::{self, CipherSuite, TlsVersion};
 use gathered::Gathered;
 use judge::Verdict;
@@ -59,10 +59,10 @@ impl Server {
         builder.set_alpn_select_callback(|_, offered| {
             openssl::ssl::select_next_proto(ALPN_HTTP2, offered).ok_or(AlpnError::ALERT_FATAL)
         });
-        if let Some((authorities, _)) = &material.clients {
-            builder.set_verify_cert_store(store(authorities)?)?;
+        if let Some(clients) = &material.clients {
+            builder.set_verify_cert_store(store_of_clients(clients)?)?;
             let mut names = Stack::new()?;
-            for der in authorities {
+            for der in &clients.authorities {
                 names.push(X509::from_der(der)?.subject_name().to_owned()?)?;
             }
             builder.set_client_ca_list(names);
@@ -74,7 +74,7 @@ impl Server {
             builder.set_options(SslOptions::NO_TICKET);
             builder.set_num_tickets(0)?;
         }
-        let clients = material.clients.as_ref().map(|(_, auth)| *auth);
+        let clients = material.clients.as_ref().map(|clients| clients.auth);
         Ok(Self { context: builder.build(), clients })
     }
 
@@ -115,7 +115,7 @@ impl Client {
         }
         builder.set_alpn_protos(ALPN_HTTP2)?;
         if let Trusted::Authorities(authorities) = &material.trusted {
-            builder.set_verify_cert_store(store(authorities)?)?;
+            builder.set_verify_cert_store(store(authorities)?.build())?;
         }
         let sessions =
             if material.resumption { Some(Sessions::kept_by(&mut builder)?) } else { None };
@@ -278,7 +278,21 @@ fn show(builder: &mut SslContextBuilder, pair: &Pair) -> Result<(), TlsError> {
     Ok(())
 }
 
-fn store(authorities: &[CertificateDer<'static>]) -> Result<X509Store, ErrorStack> {
+/// Authorities of clients, and what they revoked: with lists, one is asked for of each authority of
+/// a chain.
+fn store_of_clients(clients: &Clients) -> Result<X509Store, ErrorStack> {
+    let mut store = store(&clients.authorities)?;
+    if !clients.revoked.is_empty() {
+        store.set_flags(X509VerifyFlags::CRL_CHECK | X509VerifyFlags::CRL_CHECK_ALL)?;
+    }
+    for der in &clients.revoked {
+        let list = X509Crl::from_der(der)?;
+        raw::add_revocation_list(&mut store, &list)?;
+    }
+    Ok(store.build())
+}
+
+fn store(authorities: &[CertificateDer<'static>]) -> Result<X509StoreBuilder, ErrorStack> {
     let mut store = X509StoreBuilder::new()?;
     for der in authorities {
         // Stores of a system hold old ones that cannot be parsed; those are not needed.
@@ -286,5 +300,5 @@ fn store(authorities: &[CertificateDer<'static>]) -> Result<X509Store, ErrorStac
             store.add_cert(cert)?;
         }
     }
-    Ok(store.build())
+    Ok(store)
 }

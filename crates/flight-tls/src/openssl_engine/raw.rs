@@ -7,6 +7,8 @@ use std::ptr;
 use foreign_types::ForeignTypeRef;
 use openssl::error::ErrorStack;
 use openssl::ssl::{Ssl, SslRef, SslSession};
+use openssl::x509::X509CrlRef;
+use openssl::x509::store::X509StoreBuilderRef;
 
 use crate::group::Group;
 
@@ -39,6 +41,24 @@ pub(super) fn peer_has_closed(ssl: &SslRef) -> bool {
     // SAFETY: the pointer is that of a live connection.
     let shutdown = unsafe { openssl_sys::SSL_get_shutdown(ssl.as_ptr()) };
     shutdown & openssl_sys::SSL_RECEIVED_SHUTDOWN != 0
+}
+
+unsafe extern "C" {
+    /// x509_vfy.h of libcrypto; bindings lack it.
+    fn X509_STORE_add_crl(
+        store: *mut openssl_sys::X509_STORE,
+        crl: *mut openssl_sys::X509_CRL,
+    ) -> std::ffi::c_int;
+}
+
+/// Adds what an authority revoked to a store that is being made.
+pub(super) fn add_revocation_list(
+    store: &mut X509StoreBuilderRef,
+    list: &X509CrlRef,
+) -> Result<(), ErrorStack> {
+    // SAFETY: both pointers are of live values, and the store takes a reference of its own.
+    let added = unsafe { X509_STORE_add_crl(store.as_ptr(), list.as_ptr()) };
+    if added == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
 /// OpenSSL's own identifier (obj_mac.h).

@@ -30,7 +30,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
 }
 
 impl<S> Stream<S> {
-    pub(super) fn ssl(&self) -> &SslRef {
+    pub(crate) fn ssl(&self) -> &SslRef {
         self.stream.ssl()
     }
 

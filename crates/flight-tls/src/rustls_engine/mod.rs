@@ -25,7 +25,7 @@ use crate::group::{self, Group};
 use crate::key::KeyOf;
 use crate::limits::TLS_WRITE_BYTES;
 use crate::negotiated::Negotiated;
-use crate::server::{ClientAuth, ServerMaterial};
+use crate::server::{ClientAuth, Clients, ServerMaterial};
 use crate::suite::{self, CipherSuite, TlsVersion};
 use verifier::{Accepted, SignatureVerifier};
 
@@ -43,10 +43,13 @@ pub(crate) fn server(material: &ServerMaterial<'_>) -> Result<Arc<ServerConfig>,
         .with_protocol_versions(versions(common.min))?;
     let builder = match &material.clients {
         None => builder.with_no_client_auth(),
-        Some((authorities, auth)) => {
+        Some(Clients { authorities, auth, revoked }) => {
             let roots = Arc::new(roots(authorities));
+            // Lists are there for every authority of a chain, or nobody of it is taken.
             let verifier =
-                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+                WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+                    .with_crls(revoked.iter().cloned())
+                    .enforce_revocation_expiration();
             builder.with_client_cert_verifier(match auth {
                 ClientAuth::Required => verifier.build()?,
                 ClientAuth::Optional => verifier.allow_unauthenticated().build()?,

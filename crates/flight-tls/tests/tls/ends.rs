@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use flight_pki::Issued;
 use flight_tls::{
-    ClientIdentity, ClientOptions, ClientTls, Engine, Group, Negotiated, ServerIdentity,
-    ServerOptions, ServerTls, Trust, client_config, explain, explain_accept,
+    ClientIdentity, ClientNames, ClientOptions, ClientTls, Engine, Group, Negotiated,
+    ServerIdentity, ServerOptions, ServerTls, Trust, client_config, explain, explain_accept,
 };
 use futures_util::FutureExt;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -73,6 +73,24 @@ pub(crate) async fn meet(server: &ServerTls, client: &ClientTls, host: &str) -> 
     let both = async { tokio::join!(call(client, host, near), server_end) };
     let (client, server) = tokio::time::timeout(HANG, both).await.unwrap();
     Seen { client, server }
+}
+
+/// What a server knows of a client that it takes.
+pub(crate) async fn names_of(
+    server: &ServerTls,
+    client: &ClientTls,
+) -> (Negotiated, Option<ClientNames>) {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let server_end = async {
+        let mut stream = server.accept(far).await.unwrap();
+        let known = (stream.negotiated(), stream.client_names());
+        echo(&mut stream).await.unwrap();
+        known
+    };
+    let both = async { tokio::join!(call(client, "localhost", near), server_end) };
+    let (by_client, known) = tokio::time::timeout(HANG, both).await.unwrap();
+    by_client.unwrap();
+    known
 }
 
 /// A client's call to a server that says `greeting`, whatever it hears, and closes.

@@ -11,6 +11,8 @@ mod files;
 mod folder;
 mod key_forms;
 mod refusals;
+mod revocations;
 mod servers;
 mod strangers;
 mod streams;
+mod successors;
