@@ -23,7 +23,7 @@ pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
     let Some(error) = &results.outcome.error else { return };
     let what = if results.outcome.complete { "FAILED" } else { "NOT COMPLETE" };
     match reason {
-        Reason::InReport => line(out, &format!("{what}: {error}")),
+        Reason::InReport => wrapped(out, "", "  ", &format!("{what}: {error}")),
         Reason::OnStderr if results.have_figures() => line(out, what),
         Reason::OnStderr => {}
     }
@@ -44,5 +44,28 @@ pub(crate) fn warnings(out: &mut String, warnings: &[Warning], how: &str) {
     let more = warnings.len() - shown;
     if more > 0 {
         line(out, &format!("! {}: {how}", counted(more, "more warning")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Workload;
+    use crate::report::tests::single;
+
+    #[test]
+    fn a_long_reason_stays_within_the_columns_and_whole() {
+        let mut run = single(Workload::Get);
+        let reason = "cannot reach grpc://h:1 at all; ".repeat(12);
+        run.outcome.error = Some(reason.trim_end().to_owned());
+        run.outcome.complete = false;
+        let mut out = String::new();
+        ending(&mut out, &run, Reason::InReport);
+        assert!(out.lines().all(|line| line.chars().count() <= COLUMNS), "{out}");
+        let words: Vec<&str> = out.split_whitespace().collect();
+        assert!(
+            words.join(" ").ends_with(&format!("NOT COMPLETE: {}", reason.trim_end())),
+            "{out}"
+        );
     }
 }
