@@ -1,5 +1,7 @@
 //! Rates that are not what their mean says: they change, differ, stop, or are shared unfairly.
 
+use std::collections::BTreeSet;
+
 use flight_stats::{Confidence, Steadiness, fairness, saturation, steadiness};
 
 use super::super::figures::{amount, nanos};
@@ -151,9 +153,17 @@ pub(super) fn unfair(variant: &Variant) -> Option<Finding> {
         let amounts: Vec<f64> =
             streams.iter().map(|stream| stream.transfer.batches as f64).collect();
         let judged = fairness(&amounts).filter(|_| amounts.len() > 1)?;
-        Some((judged, streams[judged.smallest]))
+        let stream = streams[judged.smallest];
+        // One that moved nothing has no gap between batches: it paused all the time.
+        let pause = match stream.transfer.batches {
+            0 => measured.repeat.elapsed.as_nanos() as f64,
+            _ => stream.longest_gap_ns as f64,
+        };
+        let connections: BTreeSet<_> = streams.iter().map(|stream| stream.connection).collect();
+        Some((judged, stream, pause, connections.len() < streams.len()))
     });
-    let (worst, stream) = judged.min_by(|one, other| one.0.jain.total_cmp(&other.0.jain))?;
+    let (worst, stream, pause, shared) =
+        judged.min_by(|one, other| one.0.jain.total_cmp(&other.0.jain))?;
     (!worst.is_fair()).then(|| Finding {
         code: "unfair",
         badness: 1.0 - worst.jain,
@@ -166,8 +176,9 @@ pub(super) fn unfair(variant: &Variant) -> Option<Finding> {
         why: format!(
             "a sum hides who starves (Jain {:.2}, longest pause {})",
             worst.jain,
-            nanos(stream.longest_gap_ns as f64)
+            nanos(pause)
         ),
-        hint: "more --connections".to_owned(),
+        hint: if shared { "more --connections" } else { "the server's log of that time" }
+            .to_owned(),
     })
 }
