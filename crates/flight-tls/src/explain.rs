@@ -20,7 +20,7 @@ pub fn explain(error: &(dyn Error + 'static)) -> Option<String> {
     within(error).map(explain_server).or_else(ours)
 }
 
-/// Why a server's handshake with a client failed ([`accept`](crate::accept)), for the server's log;
+/// Why a server's handshake with a client failed ([`accept`](crate::ServerTls::accept)), for the server's log;
 /// `None` when it did not fail in TLS.
 pub fn explain_accept(error: &(dyn Error + 'static)) -> Option<String> {
     let ours = || within::<TlsError>(error).map(ToString::to_string);
