@@ -93,7 +93,7 @@ impl Server {
         }
         let mut stream = SslStream::new(ssl, Gathered::new(stream))?;
         match Pin::new(&mut stream).accept().await {
-            Ok(()) => Stream::begun(stream).await,
+            Ok(()) => Ok(Stream::begun(stream).await),
             Err(error) => Err(failure::of_handshake(error, verdict.take())),
         }
     }
@@ -151,7 +151,7 @@ impl Client {
                 if let Some(sessions) = &self.sessions {
                     sessions.keep_resumed(stream.ssl(), &name.to_str());
                 }
-                Stream::begun(stream).await
+                Ok(Stream::begun(stream).await)
             }
             Err(error) => Err(failure::of_handshake(error, verdict.take())),
         }

@@ -22,10 +22,11 @@ pub(crate) struct Stream<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
     /// A connection whose handshake is done, once its last words are out.
-    pub(super) async fn begun(stream: SslStream<Gathered<S>>) -> io::Result<Self> {
+    pub(super) async fn begun(stream: SslStream<Gathered<S>>) -> Self {
         let mut begun = Self { stream, closing: false, failed: false };
-        poll_fn(|cx| begun.stream.get_mut().poll_drain(cx)).await?;
-        Ok(begun)
+        // A peer that has gone meanwhile, as one that only looks, is told of by what comes next.
+        let _ = poll_fn(|cx| begun.stream.get_mut().poll_drain(cx)).await;
+        begun
     }
 }
 
