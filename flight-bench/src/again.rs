@@ -19,7 +19,7 @@ use crate::saved::Saved;
 /// There is no such run, it cannot be read, or its report cannot be written.
 pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
     let output = Output {
-        format: args.format,
+        format: args.format.with(args.semantics.semantics).map_err(Stop::usage)?,
         files: files_of(args.out)?,
         progress: Progress::None,
         quiet: true,
@@ -29,7 +29,7 @@ pub(crate) fn report(args: ReportArgs) -> Result<Exit, Stop> {
     };
     report::check_files(&output)?;
     let refused = |error: anyhow::Error| Stop::usage(format!("run {}: {error:#}", args.run));
-    let text = saved(&args.runs)?.find(&args.run)?;
+    let text = saved(&args.runs)?.find(&args.run).map_err(refused)?;
     let told = Told::read(&text).map_err(refused)?;
     told.check_forms(&output)?;
     report::publish_as(&output, |format, _| told.render(format))?;
@@ -59,12 +59,21 @@ impl Told {
     /// Refuses a form that such a document has not.
     fn check_forms(&self, output: &Output) -> Result<(), Stop> {
         let (kind, missing, others): (_, &[Format], _) = match self {
-            Self::Run(_) => return Ok(()),
-            Self::Ladder(_) => (Kind::Ladder, &[Format::Arrow], "json, ndjson, csv, md"),
-            Self::Sweep(_) => (Kind::Sweep, &[Format::Arrow, Format::Ndjson], "json, csv, md"),
-            Self::Pairs(_) | Self::Comparisons(_) => {
-                (Kind::Pairs, &[Format::Arrow, Format::Csv, Format::Ndjson], "json, md")
+            Self::Run(results) if output.format == Format::ArrowsOwn => {
+                return report::check_arrows_own(results);
             }
+            Self::Run(_) => return Ok(()),
+            Self::Ladder(_) => {
+                (Kind::Ladder, &[Format::Arrow, Format::ArrowsOwn], "json, ndjson, csv, md")
+            }
+            Self::Sweep(_) => {
+                (Kind::Sweep, &[Format::Arrow, Format::ArrowsOwn, Format::Ndjson], "json, csv, md")
+            }
+            Self::Pairs(_) | Self::Comparisons(_) => (
+                Kind::Pairs,
+                &[Format::Arrow, Format::ArrowsOwn, Format::Csv, Format::Ndjson],
+                "json, md",
+            ),
         };
         let files = output.files.iter().map(|(path, format)| (path.display().to_string(), *format));
         let asked = std::iter::once(("--format".to_owned(), output.format)).chain(files);

@@ -50,7 +50,12 @@ fn recording() -> Finding {
 
 /// What is found of an event that costs so much with `Instant`, and with the time stamp counter.
 fn recorded(instant_ns: f64, tsc_ns: Option<f64>, clock: &ClockInUse) -> Finding {
-    let dear = tsc_ns.unwrap_or(instant_ns) > EVENT_NS_MAX;
+    let (ns, usual) = tsc_ns.map_or((instant_ns, INSTANT_NS), |ns| (ns, TSC_NS));
+    let level = match ns {
+        ns if ns > EVENT_NS_MAX => Level::Warn,
+        ns if ns > usual => Level::Note,
+        _ => Level::Ok,
+    };
     let with_tsc = match tsc_ns {
         Some(ns) => {
             format!("{ns:.0} ns with the TSC: runs read it, {:.0} ns a call", clock.call_ns)
@@ -59,13 +64,17 @@ fn recorded(instant_ns: f64, tsc_ns: Option<f64>, clock: &ClockInUse) -> Finding
     };
     Finding {
         id: "recording",
-        level: if dear { Level::Warn } else { Level::Ok },
+        level,
         what: format!("an event costs {instant_ns:.0} ns to record with Instant, {with_tsc}"),
         why: "what recording takes is missing from what is measured".to_owned(),
-        fix: dear.then(|| "build with --release, on a machine that is not busy".to_owned()),
+        fix: (level != Level::Ok)
+            .then(|| "build with --release, on a machine that is not busy".to_owned()),
     }
 }
 
+/// What an event may take with `Instant`, and with the time stamp counter, on a usual machine.
+const INSTANT_NS: f64 = 100.0;
+const TSC_NS: f64 = 30.0;
 /// Above this, recording is told to be dear: two of them are in every call.
 const EVENT_NS_MAX: f64 = 200.0;
 const EVENTS: u32 = 100_000;
@@ -151,6 +160,8 @@ mod tests {
         let what = "an event costs 250 ns to record with Instant, which runs read: it is refused";
         assert_eq!((one.what.as_str(), one.level), (what, Level::Warn));
         assert_eq!(recorded(250.0, Some(30.0), &clock(Kind::Tsc)).level, Level::Ok);
+        assert_eq!(recorded(50.0, Some(31.0), &clock(Kind::Tsc)).level, Level::Note);
+        assert_eq!(recorded(101.0, None, &clock(Kind::Instant)).level, Level::Note);
     }
 
     fn found() -> Vec<Finding> {

@@ -118,6 +118,8 @@ pub(crate) const ERROR_SENTENCES_MAX: usize = 3;
 /// Bytes of an error sentence of a server that are kept and shown.
 pub(crate) const ERROR_SENTENCE_CHARS_MAX: usize = 400;
 
+/// Bytes of the names and values of what every call carries; servers refuse more than 8 or 16 KiB.
+pub(crate) const METADATA_BYTES_MAX: usize = 8 << 10;
 /// Bytes of a file of options.
 pub(crate) const CONFIG_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Runs that are kept; the oldest make room.

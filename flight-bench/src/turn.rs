@@ -176,6 +176,23 @@ pub(crate) fn shown(word: &str) -> String {
     }
 }
 
+/// The words of a command line as they may be told: values of `--header` are secrets too.
+pub(crate) fn shown_line(words: &[OsString]) -> Vec<String> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let told = |(index, word): (usize, &std::borrow::Cow<'_, str>)| {
+        let is_value = index > 0 && words[index - 1] == "--header";
+        match word.strip_prefix("--header=").or(is_value.then_some(word)) {
+            Some(header) => {
+                let name = header.split(':').next().unwrap_or_default();
+                let flag = if is_value { "" } else { "--header=" };
+                format!("{flag}{name}:<redacted>")
+            }
+            None => shown(word),
+        }
+    };
+    words.iter().enumerate().map(told).collect()
+}
+
 /// The command that does `work`.
 pub(crate) fn name(work: &Work) -> &'static str {
     match work {
@@ -226,5 +243,9 @@ mod tests {
     fn a_word_is_told_without_its_tickets() {
         assert_eq!(shown("--streams"), "--streams");
         assert_eq!(shown("--source=ticket:abc"), "--source=ticket:<redacted>");
+        let line = "--header k:s3cret -s 8 --header=k:s3cret --source ticket:s3cret";
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let told = "--header k:<redacted> -s 8 --header=k:<redacted> --source ticket:<redacted>";
+        assert_eq!(shown_line(&words).join(" "), told);
     }
 }

@@ -92,7 +92,7 @@ fn words(
 
 impl Side {
     fn bench(letter: &str, command: &[OsString], added: Vec<OsString>) -> Result<Self, Stop> {
-        let label: Vec<_> = added.iter().map(|word| turn::shown(&word.to_string_lossy())).collect();
+        let label = turn::shown_line(&added);
         let config = turn::config_of(command.iter().cloned().chain(added))
             .map_err(|sentence| Stop::usage(format!("side {letter}: {sentence}")))?;
         let label =

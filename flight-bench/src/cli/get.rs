@@ -81,7 +81,7 @@ pub(crate) struct GetWorkArgs {
     ///
     /// Default: as the server sends them; 4096 with --source perf. With path: it needs a server
     /// that takes flight-server's requests.
-    #[arg(long, value_name = "N", value_parser = units::count)]
+    #[arg(long, alias = "records-per-batch", value_name = "N", value_parser = units::count)]
     pub(crate) batch_rows: Option<u64>,
 
     /// Largest message that the server is asked to send.

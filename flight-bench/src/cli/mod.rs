@@ -39,7 +39,7 @@ pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{Follow, GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
 pub(crate) use mixed::MixedArgs;
-pub(crate) use output::{Format, KeepArgs, OutputArgs, Progress};
+pub(crate) use output::{Format, KeepArgs, OutputArgs, Progress, Semantics, SemanticsArgs};
 pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
 pub(crate) use quick::QuickArgs;
@@ -336,6 +336,10 @@ mod tests {
         check("get -qo json --streams=8", &["format", "quiet", "streams"]);
         check("unary info -r 5", &["rate"]);
         check("get --progress none --sideways", &["progress"]);
+        check(
+            "get --num-streams 4 --num-threads 2 --num-perf-runs 3 --records-per-batch 9",
+            &["batch-rows", "repeats", "streams", "threads"],
+        );
         check("get -- -s8", &[]);
     }
 

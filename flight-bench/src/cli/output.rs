@@ -15,9 +15,12 @@ pub(crate) struct OutputArgs {
     /// docs/flight-bench.run.schema.json. ndjson has a line for each repeat and one for the whole
     /// run, csv one for each value; the order of its columns never changes. md is for a comment on a
     /// change, html a page with charts that holds its run. arrow prints the lines of Arrow's own
-    /// benchmark with its definitions (MB/s there are MiB/s).
+    /// benchmark, for scripts that read them.
     #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) semantics: SemanticsArgs,
 
     /// File that also gets the report; can be given several times.
     ///
@@ -59,6 +62,28 @@ pub(crate) struct OutputArgs {
     pub(crate) quiet: bool,
 }
 
+/// By whose definitions the lines of `--format arrow` are filled.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct SemanticsArgs {
+    /// Whose definitions the figures of --format arrow follow: this program's or Arrow's.
+    ///
+    /// own: MB are 10^6 bytes, and time is that of the window, in which all streams run. arrow: MB
+    /// are 2^20 bytes, and time runs from the question for the plan (GetFlightInfo, asked once), and
+    /// for each repeat from its first connection, to the end of its last stream; a run must end by
+    /// itself for that (--batches or --passes). Arrow's program also has the making of its batches
+    /// in its time; here they are made before. In both, latency is how long a client was blocked in
+    /// reading or writing a batch.
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Semantics::Own)]
+    pub(crate) semantics: Semantics,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Semantics {
+    Own,
+    Arrow,
+}
+
 /// Whether what was measured is kept, and where.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -83,9 +108,27 @@ pub(crate) enum Format {
     Md,
     Html,
     Arrow,
+    /// Its lines by its definitions: both options in one.
+    #[value(skip)]
+    ArrowsOwn,
 }
 
 impl Format {
+    /// The form that both options ask for.
+    ///
+    /// # Errors
+    ///
+    /// Definitions for a form that has but one: a sentence that says so.
+    pub(crate) fn with(self, semantics: Semantics) -> Result<Self, &'static str> {
+        match (self, semantics) {
+            (Self::Arrow, Semantics::Arrow) => Ok(Self::ArrowsOwn),
+            (_, Semantics::Arrow) => Err(
+                "--semantics arrow is for the lines of Arrow's benchmark; give --format arrow too",
+            ),
+            (format, Semantics::Own) => Ok(format),
+        }
+    }
+
     /// The form that a file's name says.
     pub(crate) fn of_file(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {

@@ -59,7 +59,7 @@ pub(crate) struct PutWorkArgs {
     /// Rows of each batch.
     ///
     /// Default: 4096 for generated batches; as they are in --data-file, which is sliced otherwise.
-    #[arg(long, value_name = "N", value_parser = units::count)]
+    #[arg(long, alias = "records-per-batch", value_name = "N", value_parser = units::count)]
     pub(crate) batch_rows: Option<u64>,
 
     /// Distinct batches that are generated and sent in turn.

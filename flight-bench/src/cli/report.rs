@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Format;
+use super::{Format, SemanticsArgs};
 
 /// Where runs are kept.
 #[derive(Debug, Args, Clone)]
@@ -33,6 +33,9 @@ pub(crate) struct ReportArgs {
     /// As for the measuring commands. Comparisons have text, json, md and html; sweeps csv as well.
     #[arg(short = 'o', long, value_name = "FORM", value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) semantics: SemanticsArgs,
 
     /// File that also gets the report; can be given several times.
     ///

@@ -46,6 +46,20 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "PID")]
     pub(crate) server_pid: Option<u32>,
 
+    /// Metadata that every call to TARGET carries, as 'NAME: VALUE'; can be given several times.
+    ///
+    /// Such as 'database: trips'. A value @FILE is read from the file, since everybody on a machine can
+    /// see its command lines. Reports tell the names alone.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+
+    /// File with a bearer token, which every call to TARGET carries.
+    ///
+    /// It is sent as 'authorization: Bearer TOKEN', and over TLS, a Unix socket or to this machine
+    /// alone. White space around it does not count.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
     /// HTTP/2 that carries the batches.
     ///
     /// own reads from the socket straight into the memory of each batch, and writes many frames at
@@ -160,7 +174,8 @@ pub(crate) struct LoadArgs {
     /// Streams that run at the same time.
     ///
     /// Each reads or writes as fast as it can.
-    #[arg(short, long, value_name = "N", default_value = "1", value_parser = units::count)]
+    #[arg(short, long, alias = "num-streams", value_name = "N", default_value = "1",
+          value_parser = units::count)]
     pub(crate) streams: u64,
 
     /// Connections that carry the streams.
@@ -173,7 +188,7 @@ pub(crate) struct LoadArgs {
     ///
     /// Each owns its connections, and nothing moves between threads. Default: half of the
     /// processors, at most one for each connection, at least 1.
-    #[arg(short, long, value_name = "N", value_parser = units::count)]
+    #[arg(short, long, alias = "num-threads", value_name = "N", value_parser = units::count)]
     pub(crate) threads: Option<u64>,
 
     /// Length of the measured window of each repeat.
@@ -208,6 +223,7 @@ pub(crate) struct LoadArgs {
     /// How often the measurement is repeated, with new connections each time.
     ///
     /// The repeat is the unit of the 95 % intervals: one repeat has none.
-    #[arg(long, value_name = "N", default_value = "5", value_parser = units::count)]
+    #[arg(long, alias = "num-perf-runs", value_name = "N", default_value = "5",
+          value_parser = units::count)]
     pub(crate) repeats: u64,
 }

@@ -5,6 +5,7 @@
 mod check;
 mod exchange;
 mod ladder;
+mod metadata;
 mod mixed;
 mod shared;
 mod unary;
@@ -98,6 +99,8 @@ pub(crate) struct LinkConfig {
     pub(crate) connection_window: Option<u32>,
     pub(crate) transport: Transport,
     pub(crate) max_message_bytes: usize,
+    /// What every call carries.
+    pub(crate) metadata: http::HeaderMap,
     /// For runs that connect all the time.
     pub(crate) reset_on_close: bool,
 }
@@ -224,7 +227,7 @@ impl Config {
     ///
     /// Options that do not go together or values out of bounds: one sentence each, exit code 2.
     pub(crate) fn from_cli(cli: Cli) -> Result<Self, Stop> {
-        match cli.command {
+        let config = match cli.command {
             None => Self::quick(cli.quick),
             Some(Command::Quick(args)) => Self::quick(args),
             Some(Command::Get(args)) => Self::get(args),
@@ -246,7 +249,16 @@ impl Config {
                 | Command::Ab(_)
                 | Command::Sweep(_),
             ) => Err(Stop::usage("this command measures no TARGET; use get or put")),
+        }?;
+        if config.output.format == Format::ArrowsOwn
+            && matches!(config.load.extent, Extent::Window { .. })
+        {
+            return Err(Stop::usage(
+                "--semantics arrow counts from the first connection to the last batch, so that a \
+                 repeat must end by itself; give --batches or --passes",
+            ));
         }
+        Ok(config)
     }
 
     fn quick(args: QuickArgs) -> Result<Self, Stop> {
@@ -325,9 +337,13 @@ impl Config {
             follow: work.follow_locations,
         };
         let load = Load::from_args(&args.load)?;
+        let link = LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?;
+        let secure = args.target.target.as_ref().is_some_and(Endpoint::is_tls);
+        let is_verified = secure && !args.tls.tls_insecure;
+        metadata::check_places(&link.metadata, work.follow_locations, is_verified)?;
         Ok(Self {
             work: Work::Get(get),
-            link: LinkConfig::new(&args.target, Some(&args.http2), work.max_message_bytes)?,
+            link,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
             checks: Checks::new(args.check, Workload::Get, &load, &args.output.keep.runs)?,

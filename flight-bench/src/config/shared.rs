@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::metadata::metadata;
 use super::{Extent, LinkConfig, Load, Output, Target};
 use crate::cli::{
     CompareFormat, Format, Http2Args, KeepArgs, LoadArgs, OutputArgs, Progress, TargetArgs,
@@ -92,6 +93,7 @@ impl LinkConfig {
                 TransportName::Hyper => Transport::Hyper,
             },
             max_message_bytes: max as usize,
+            metadata: metadata(target)?,
             reset_on_close: false,
         })
     }
@@ -144,7 +146,7 @@ impl Output {
     pub(super) fn new(args: OutputArgs) -> Result<Self, Stop> {
         let runs = Saved::new(args.keep.runs.runs_dir.as_deref());
         Ok(Self {
-            format: args.format,
+            format: args.format.with(args.semantics.semantics).map_err(Stop::usage)?,
             files: files_of(args.out)?,
             progress: args.progress,
             quiet: args.quiet,

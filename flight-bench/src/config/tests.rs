@@ -100,6 +100,10 @@ fn outputs_name_their_form() {
     );
     check("get --out r.json", "accepted");
     check("quick --format arrow", "--format arrow has one measurement and quick makes several");
+    check("get --semantics arrow", "give --format arrow too");
+    check("get --format arrow --semantics arrow", "must end by itself; give --batches or --passes");
+    check("get --format arrow --semantics arrow --batches 9", "accepted");
+    check("get --format arrow --semantics own", "accepted");
 }
 
 #[test]

@@ -55,6 +55,9 @@ pub(crate) struct Repeat {
     pub(crate) elapsed: Duration,
     /// From the first stream's end to the last one's, in a run that ends by itself.
     pub(crate) tail: Option<Duration>,
+    /// From the repeat's start to the moment when its clock began, in a run that ends by itself:
+    /// what its streams took to connect.
+    pub(crate) set_up: Option<Duration>,
     /// Unknown where the kernel does not tell, or no window was opened.
     pub(crate) resources: Option<Resources>,
     /// In the course of the window; empty where the resources are unknown.
@@ -64,7 +67,7 @@ pub(crate) struct Repeat {
 impl Repeat {
     /// What was recorded, without what was used for it.
     pub(crate) fn of(recording: Recording, elapsed: Duration, tail: Option<Duration>) -> Self {
-        Self { recording, elapsed, tail, resources: None, timeline: Vec::new() }
+        Self { recording, elapsed, tail, set_up: None, resources: None, timeline: Vec::new() }
     }
 
     /// Whether all that happened is failures.
@@ -84,6 +87,7 @@ pub(crate) async fn repeat(
     live: &[Arc<Live>],
     interrupt: &Interrupt,
 ) -> (Repeat, Result<(), Stop>) {
+    let began = Instant::now();
     let gate = Arc::new(Gate::new(job.load.streams));
     let mut workers = Vec::with_capacity(job.load.threads);
     for (thread, live) in live.iter().enumerate().take(job.load.threads) {
@@ -114,7 +118,9 @@ pub(crate) async fn repeat(
     }
     let (resources, timeline) = watched.unzip();
     let timeline = timeline.unwrap_or_default();
-    let repeat = Repeat { resources, timeline, ..summed(job, &gate, recording, ended) };
+    let opened = gate.opened().filter(|_| job.window().is_none());
+    let set_up = opened.map(|opened| opened.saturating_duration_since(began));
+    let repeat = Repeat { resources, timeline, set_up, ..summed(job, &gate, recording, ended) };
     if outcome.is_ok() && gate.started_streams() == 0 {
         let why = repeat.recording.errors.sentence();
         outcome = Err(Stop::failed(anyhow::anyhow!("no stream could run: {why}")));

@@ -38,11 +38,12 @@ pub(super) struct Watch {
 impl Watch {
     /// `None` where the kernel does not tell.
     pub(super) fn begin(server_pid: Option<u32>, sockets: &Sockets) -> Option<Self> {
+        // First, since the window is open: what the sockets move until then is missing from theirs.
+        let (sockets, before) = (sockets.clone(), Before::read(sockets));
         let server = server_pid.and_then(|pid| Some((pid, Usage::of(pid).ok()?)));
         let noise = Snapshot::read();
         let client = Usage::own().ok()?;
         let timeline = Timeline::begin(server.as_ref().map(|(pid, _)| *pid));
-        let (sockets, before) = (sockets.clone(), Before::read(sockets));
         Some(Self { client, server, noise, timeline, sockets, before })
     }
 

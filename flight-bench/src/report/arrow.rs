@@ -1,23 +1,47 @@
 //! The lines of Arrow's own benchmark, `arrow-flight-benchmark`, for scripts that parse them.
 //!
-//! Its definitions are kept too, where they differ from ours: "MB/s" are MiB/s, and "latency" is
-//! the time that a client was blocked in reading or writing a batch (`get.wait`,
-//! `put.write_wait`). From apache/arrow: cpp/src/arrow/flight/flight_benchmark.cc.
+//! Asked for, its definitions are kept too, where they differ from ours: "MB/s" are MiB/s, and time
+//! has connecting and the question for the plan in it. "Latency" is in both the time that a client
+//! was blocked in reading or writing a batch (`get.wait`, `put.write_wait`). From apache/arrow:
+//! cpp/src/arrow/flight/flight_benchmark.cc.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use flight_net::Endpoint;
 
-use super::results::{Results, Variant};
+use super::results::{Measured, Results, Variant};
 use super::workload::Workload;
+use crate::cli::Semantics;
 use crate::record::Metric;
 
-pub(super) fn render(results: &Results) -> String {
+pub(super) fn render(results: &Results, semantics: Semantics) -> String {
     let mut out = String::new();
     let Some(variant) = results.variants.first() else { return out };
     head(&mut out, results, variant);
-    body(&mut out, results, variant);
+    body(&mut out, results, variant, semantics);
     out
+}
+
+/// Whether the time by Arrow's definition is known: see [`time`].
+pub(super) fn knows_arrows_time(results: &Results) -> bool {
+    let of_transfers = |v: &Variant| matches!(v.workload, Workload::Get | Workload::Put);
+    results.variants.first().is_some_and(|variant| {
+        let known = |measured: &Measured| measured.repeat.set_up.is_some();
+        of_transfers(variant) && variant.measured.iter().all(known)
+    })
+}
+
+/// What rates are divided by. Arrow's has the connections of each repeat in it, and the plan's
+/// question, which its tool asks in every repeat and this one once.
+fn time(results: &Results, variant: &Variant, semantics: Semantics) -> Duration {
+    let set_up = variant.measured.iter().filter_map(|measured| measured.repeat.set_up);
+    let plan = results.server.as_ref().and_then(|server| server.plan_ns);
+    let plan = Duration::from_nanos(plan.unwrap_or(0));
+    match semantics {
+        Semantics::Own => variant.elapsed(),
+        Semantics::Arrow => variant.elapsed() + set_up.sum::<Duration>() + plan,
+    }
 }
 
 fn head(out: &mut String, results: &Results, variant: &Variant) {
@@ -38,11 +62,11 @@ fn head(out: &mut String, results: &Results, variant: &Variant) {
     line(out, format_args!("{address}"));
 }
 
-fn body(out: &mut String, results: &Results, variant: &Variant) {
+fn body(out: &mut String, results: &Results, variant: &Variant, semantics: Semantics) {
     let all = variant.merged();
     let transfer = all.counts.transfer;
-    let nanos = variant.elapsed().as_nanos();
-    let seconds = variant.elapsed().as_secs_f64();
+    let time = time(results, variant, semantics);
+    let (nanos, seconds) = (time.as_nanos(), time.as_secs_f64());
     let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
     let (done, latency) = match variant.workload {
         Workload::Get => ("read", Metric::GetWait),
@@ -66,8 +90,12 @@ fn body(out: &mut String, results: &Results, variant: &Variant) {
     line(out, format_args!("Batches {done}: {}", transfer.batches));
     line(out, format_args!("Bytes {done}: {}", transfer.logical_bytes));
     line(out, format_args!("Nanos: {nanos}"));
-    let mebibytes = transfer.logical_bytes as f64 / f64::from(1 << 20);
-    line(out, format_args!("Speed: {} MB/s", six_digits(per_second(mebibytes))));
+    let megabyte = match semantics {
+        Semantics::Own => 1e6,
+        Semantics::Arrow => f64::from(1 << 20),
+    };
+    let megabytes = transfer.logical_bytes as f64 / megabyte;
+    line(out, format_args!("Speed: {} MB/s", six_digits(per_second(megabytes))));
     let batches = per_second(transfer.batches as f64);
     line(out, format_args!("Throughput: {} batches/s", six_digits(batches)));
     // Arrow's tool states quantiles whatever the number of events; scripts expect the lines.
@@ -133,7 +161,7 @@ mod tests {
         let mut results = single(Workload::Get);
         results.server.as_mut().expect("a server").pid = None;
         assert_eq!(
-            render(&results),
+            render(&results, Semantics::Own),
             "\
 Testing method: DoGet
 Using standalone TCP server
@@ -145,7 +173,7 @@ Batch size: 131072
 Batches read: 5000
 Bytes read: 655360000
 Nanos: 5000000000
-Speed: 125 MB/s
+Speed: 131.072 MB/s
 Throughput: 1000 batches/s
 Latency mean: 500 us
 Latency quantile=0.5: 500 us
@@ -157,8 +185,23 @@ Latency max: 1000 us
     }
 
     #[test]
+    fn arrows_definitions_have_its_mebibytes_and_the_time_to_connect_and_plan() {
+        let mut results = single(Workload::Get);
+        assert!(!knows_arrows_time(&results), "windows have no time to connect");
+        for measured in &mut results.variants[0].measured {
+            measured.repeat.set_up = Some(Duration::from_millis(200));
+        }
+        results.server.as_mut().expect("a server").plan_ns = Some(250_000_000);
+        assert!(knows_arrows_time(&results));
+        let text = render(&results, Semantics::Arrow);
+        // Five windows of a second, five times 0.2 s, and a quarter.
+        let want = "Nanos: 6250000000\nSpeed: 100 MB/s\nThroughput: 800 batches/s\n";
+        assert!(text.contains(want), "{text}");
+    }
+
+    #[test]
     fn a_put_to_a_started_server_names_it() {
-        let text = render(&single(Workload::Put));
+        let text = render(&single(Workload::Put), Semantics::Own);
         for want in [
             "Testing method: DoPut\nUsing spawned TCP server\nServer running with pid 4312\n",
             "Number of concurrent puts: 4\n",
@@ -171,10 +214,10 @@ Latency max: 1000 us
     #[test]
     fn a_run_without_a_batch_has_no_latency_and_no_nan() {
         let mut results = results(&[]);
-        assert_eq!(render(&results), "");
+        assert_eq!(render(&results, Semantics::Own), "");
         results = single(Workload::Get);
         results.variants[0].measured.clear();
-        let text = render(&results);
+        let text = render(&results, Semantics::Own);
         assert!(text.ends_with("Speed: 0 MB/s\nThroughput: 0 batches/s\n"), "{text}");
     }
 }

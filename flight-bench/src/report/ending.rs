@@ -16,8 +16,9 @@ pub(crate) enum Reason {
 /// without a figure says so by itself.
 pub(super) fn ending(out: &mut String, results: &Results, reason: Reason) {
     if results.have_figures() {
-        let how = format!("'flight-bench report {} --format md', or --out FILE.html", results.id);
-        warnings(out, &results.warnings, &how);
+        let how = "--format md or --out FILE.html has all of them, with 'flight-bench report' too, \
+                   for a run that was kept";
+        warnings(out, &results.warnings, how);
     }
     threshold::lines(out, &results.thresholds);
     let Some(error) = &results.outcome.error else { return };
@@ -43,7 +44,7 @@ pub(crate) fn warnings(out: &mut String, warnings: &[Warning], how: &str) {
     }
     let more = warnings.len() - shown;
     if more > 0 {
-        line(out, &format!("! {}: {how}", counted(more, "more warning")));
+        wrapped(out, "! ", "  ", &format!("{}: {how}", counted(more, "more warning")));
     }
 }
 

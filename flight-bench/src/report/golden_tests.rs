@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::results::tests::{mix, results, single, six_rows};
 use super::{Format, Reason, Results, Workload, arrow, csv, html, markdown, render};
+use crate::cli::Semantics;
 use crate::record::{Latencies, Metric};
 
 #[test]
@@ -80,7 +81,7 @@ fn check(name: &str, results: Results) {
     compare(&format!("{name}.html"), &html::body(results));
     // Of several measurements there are no such lines.
     if results.variants.len() == 1 {
-        compare(&format!("{name}.arrow"), &arrow::render(results));
+        compare(&format!("{name}.arrow"), &arrow::render(results, Semantics::Own));
     }
 }
 

@@ -90,6 +90,7 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
         "complete": measured.complete,
         "window_ns": nanos(repeat.elapsed),
         "tail_ns": repeat.tail.map(nanos),
+        "set_up_ns": repeat.set_up.map(nanos),
         "errors": errors(&repeat.recording.errors),
         "counts": {
             "batches": counts.transfer.batches,

@@ -1,6 +1,7 @@
 //! The report of `ladder`: a table within 100 columns, and JSON.
 
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::time::{Duration, SystemTime};
 
 use comfy_table::{CellAlignment, Table};
@@ -11,7 +12,7 @@ use time::format_description::well_known::Rfc3339;
 use super::ending::Reason;
 use super::figures::{amount, megabytes, or_dash};
 use super::json::tool;
-use super::lines::{counted, line, parts};
+use super::lines::{counted, line, parts, wrapped};
 use super::{Host, Outcome, csv, html, markdown, ndjson};
 use crate::cli::Format;
 use crate::ladder::{Rung, Sample};
@@ -48,7 +49,7 @@ impl LadderResults {
             Format::Md => markdown::ladder(self),
             Format::Html => html::ladder(self),
             // Refused before anything ran.
-            Format::Text | Format::Arrow => self.text(reason),
+            Format::Text | Format::Arrow | Format::ArrowsOwn => self.text(reason),
         }
     }
 
@@ -108,7 +109,7 @@ impl LadderResults {
             line(&mut out, DEFINITIONS);
         }
         if let Some(reading) = self.reading() {
-            line(&mut out, &reading);
+            reading.lines().for_each(|one| wrapped(&mut out, "", "", one));
         }
         if let (Reason::InReport, Some(error)) = (reason, &self.outcome.error) {
             line(&mut out, error);
@@ -158,19 +159,34 @@ impl LadderResults {
         table.trim_fmt()
     }
 
-    /// How far Flight is from the wire, and which step costs most of it.
+    /// How far Flight is from the wire, and which step costs most of it, as far as the rounds tell.
     pub(super) fn reading(&self) -> Option<String> {
         let share = self.ratio(Rung::Flight, Rung::Tcp)?.value * 100.0;
-        let steps = [Rung::Http2, Rung::Grpc, Rung::Messages, Rung::Flight];
-        let step = |rung: Rung| Some((rung, self.ratio(rung, rung.below()?)?.value));
-        let (rung, ratio) =
-            steps.into_iter().filter_map(step).min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let below = rung.below()?.label();
-        Some(format!(
-            "Flight is at {share:.0} % of raw TCP; the largest step is from {below} to {}: \
-             {ratio:.2}×.",
-            rung.label()
-        ))
+        let mut reading = format!("Flight is at {share:.0} % of raw TCP");
+        let largest = DOWN.into_iter().filter_map(|rung| {
+            let ratio = self.ratio(rung, rung.below()?)?;
+            is_told_apart(ratio).then_some((rung, ratio.value))
+        });
+        if let Some((rung, ratio)) = largest.min_by(|a, b| a.1.total_cmp(&b.1))
+            && ratio < 1.0
+        {
+            let (below, rung) = (rung.below()?.label(), rung.label());
+            write!(reading, "; the largest step is from {below} to {rung}: {ratio:.2}×").ok()?;
+        }
+        reading.push('.');
+        let open = DOWN.into_iter().filter(|rung| {
+            let ratio = rung.below().and_then(|below| self.ratio(*rung, below));
+            ratio.is_some_and(|ratio| !is_told_apart(ratio))
+        });
+        let open: Vec<&str> = open.map(Rung::label).collect();
+        if !open.is_empty() {
+            let (rungs, them) = (open.join("; "), if open.len() == 1 { "it" } else { "them" });
+            let few =
+                if self.rounds < 2 { "One round does not tell" } else { "The rounds do not tell" };
+            write!(reading, "\n{few} from the rung below {them}: {rungs}. --repeats gives more.")
+                .ok()?;
+        }
+        Some(reading)
     }
 
     pub(super) fn json(&self) -> String {
@@ -233,6 +249,14 @@ impl LadderResults {
     }
 }
 
+/// The rungs from raw TCP up that each send what the one below does, and more.
+const DOWN: [Rung; 4] = [Rung::Http2, Rung::Grpc, Rung::Messages, Rung::Flight];
+
+/// Whether the rounds show that a rung differs from another at all.
+fn is_told_apart(ratio: Estimate) -> bool {
+    ratio.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+}
+
 /// What the table's words mean.
 pub(super) const DEFINITIONS: &str = "\
 Every rung moves the same messages in one stream between two processes; memcpy within one.
@@ -290,6 +314,7 @@ pub(crate) mod tests {
         check(&text, "HTTP/2", "1000  1000–1000  0.50× [0.50, 0.50]  0.50× [0.50, 0.50]");
         check(&text, "Flight ", "125    125–125  0.50× [0.50, 0.50]  0.06× [0.06, 0.06]");
         check(&text, "Flight is at", "6 % of raw TCP; the largest step is from");
+        assert!(!text.contains("do not tell"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
@@ -302,6 +327,8 @@ pub(crate) mod tests {
             samples[(index + 1) % 3].bytes = 1_000_000;
         }
         let text = wild.text(Reason::OnStderr);
+        assert!(!text.contains("the largest step"), "{text}");
+        check(&text, "The rounds do not tell", " from the rung below them: HTTP/2; gRPC no-op; ");
         assert!(text.contains(", >999]"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }

@@ -42,7 +42,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use tempfile::NamedTempFile;
 
-use crate::cli::Format;
+use crate::cli::{Format, Semantics};
 use crate::config::Output;
 use crate::exit::Stop;
 pub(crate) use cost::Costs;
@@ -152,6 +152,21 @@ pub(crate) fn html_page(results: &Results) -> String {
     html::render(results)
 }
 
+/// Refuses Arrow's definitions for a run whose time by them is unknown.
+///
+/// # Errors
+///
+/// Its repeats did not end by themselves, or it was measured before that time was kept.
+pub(crate) fn check_arrows_own(results: &Results) -> Result<(), Stop> {
+    match arrow::knows_arrows_time(results) {
+        true => Ok(()),
+        false => Err(Stop::usage(
+            "--semantics arrow needs a run of get or put that ended by itself, by --batches or \
+             --passes; take --semantics own",
+        )),
+    }
+}
+
 /// A run in one of its forms.
 pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> String {
     match format {
@@ -160,7 +175,8 @@ pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> Strin
         Format::Csv => csv::render(results),
         Format::Md => markdown::render(results),
         Format::Html => html::render(results),
-        Format::Arrow => arrow::render(results),
+        Format::Arrow => arrow::render(results, Semantics::Own),
+        Format::ArrowsOwn => arrow::render(results, Semantics::Arrow),
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text => text::render(results, reason),
     }

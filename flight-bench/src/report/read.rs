@@ -114,6 +114,9 @@ struct RepeatPart {
     complete: bool,
     window_ns: u64,
     tail_ns: Option<u64>,
+    /// Documents of earlier versions have none.
+    #[serde(default)]
+    set_up_ns: Option<u64>,
     errors: BTreeMap<String, ErrorPart>,
     counts: CountsPart,
     latency: BTreeMap<String, LatencyPart>,
@@ -271,6 +274,7 @@ impl RepeatPart {
             },
             elapsed: Duration::from_nanos(self.window_ns),
             tail: self.tail_ns.map(Duration::from_nanos),
+            set_up: self.set_up_ns.map(Duration::from_nanos),
             resources: self.resources,
             timeline: self.timeline,
         };

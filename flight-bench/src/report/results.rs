@@ -92,6 +92,9 @@ pub(crate) struct RunRecord {
     /// Which places that the server names `get` reads from: `never`, `same` or `always`.
     #[serde(default)]
     pub(crate) follow_locations: Option<Name>,
+    /// Names of the metadata that every call carries.
+    #[serde(default)]
+    pub(crate) metadata: Vec<String>,
 }
 
 /// A word that this program writes, or read from what it has written.
@@ -120,6 +123,9 @@ pub(crate) struct ServerRecord {
     /// The places other than itself that it named for what was read.
     #[serde(default)]
     pub(crate) locations: Vec<PlaceRecord>,
+    /// What `get` took to ask for its plan (GetFlightInfo), once, before all repeats.
+    #[serde(default)]
+    pub(crate) plan_ns: Option<u64>,
 }
 
 /// One row: a workload over one transport.

@@ -134,6 +134,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             h2_connection_window: None,
             sample_rows: None,
             follow_locations: None,
+            metadata: Vec::new(),
         },
         server: Some(ServerRecord {
             kind: "child".into(),
@@ -231,6 +232,7 @@ fn measured(round: usize, batches: u64) -> Measured {
         recording,
         elapsed: Duration::from_secs(1),
         tail: None,
+        set_up: None,
         resources: None,
         timeline: Vec::new(),
     };

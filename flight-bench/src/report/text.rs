@@ -263,8 +263,10 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
     }
     let (reopens, reconnects) = (all.counts.reopens, all.counts.reconnects);
     if reopens + reconnects > 0 {
-        let what = if variant.workload == Workload::Get { "streams" } else { "uploads" };
-        line(out, &format!("opened    {reopens} {what} again, {reconnects} connections again"));
+        let what = if variant.workload == Workload::Get { "stream" } else { "upload" };
+        let count = |count: u64, what: &str| counted(count as usize, what);
+        let (again, anew) = (count(reopens, what), count(reconnects, "connection"));
+        line(out, &format!("opened    {again} again, {anew} again"));
     }
     if variant.acks == Some(Acks::Final) {
         // A mix has windows, into which an upload falls whole or not at all.

@@ -132,8 +132,7 @@ fn warnings_are_two_lines_each_and_five_at_most() {
     check(&five, &["\n! put.plain (also 4 more): 0 seen ", "\n  why; try: an option\n"]);
     assert_eq!((lines(&five, "! "), lines(&five, "  why; try: ")), (5, 5), "{five}");
     let seven = with(7);
-    let more =
-        "! 2 more warnings: 'flight-bench report 20260922t103107z-7 --format md', or --out FILE";
+    let more = "! 2 more warnings: --format md or --out FILE.html has all of them";
     check(&seven, &[more]);
     assert_eq!((lines(&seven, "! "), lines(&seven, "  why; try: ")), (6, 5), "{seven}");
 }

@@ -5,7 +5,9 @@ use std::time::SystemTime;
 use flight_tls::KeyPassword;
 
 use crate::cli::{Source, Verify};
-use crate::config::{Arrival, Config, KeyKind, MixedWork, PutData, Rate, Resume, Target, Work};
+use crate::config::{
+    Arrival, Config, KeyKind, LinkConfig, MixedWork, PutData, Rate, Resume, Target, Work,
+};
 use crate::exit::Exit;
 use crate::load::clock_in_use;
 use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
@@ -41,14 +43,10 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         connections: load.connections,
         threads: load.threads,
         model: "closed".into(),
-        transport: config.link.transport.name().into(),
         extent: load.extent.into(),
         repeats: load.repeats,
-        max_message_bytes: config.link.max_message_bytes as u64,
-        h2_stream_window: config.link.stream_window,
-        h2_connection_window: config.link.connection_window,
         verify: "count".into(),
-        ..RunRecord::default()
+        ..of_link(&config.link)
     };
     note_pace(&mut record, config);
     let child = matches!(config.target, Target::Child { .. });
@@ -104,6 +102,18 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
         }
     }
     record
+}
+
+/// What is told of the connections.
+fn of_link(link: &LinkConfig) -> RunRecord {
+    RunRecord {
+        transport: link.transport.name().into(),
+        max_message_bytes: link.max_message_bytes as u64,
+        metadata: link.metadata.keys().map(ToString::to_string).collect(),
+        h2_stream_window: link.stream_window,
+        h2_connection_window: link.connection_window,
+        ..RunRecord::default()
+    }
 }
 
 fn note_mix(record: &mut RunRecord, mixed: &MixedWork, child: bool) {

@@ -2,6 +2,7 @@
 //! server that is, and whether it is there, is `site`'s.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use arrow_flight::{Action, Criteria};
 use flight_net::client::Connector;
@@ -112,10 +113,13 @@ pub(super) async fn get_job(
     results: &mut Results,
 ) -> Result<GetJob, Stop> {
     let mut places = Places::new(target.clone(), work.follow);
+    let asked = Instant::now();
     let plans = plans(config, control, work, &mut places, results).await;
+    let took = asked.elapsed();
     results.note_caps(control.caps());
     if let Some(server) = &mut results.server {
         server.locations = places.records().to_vec();
+        server.plan_ns = u64::try_from(took.as_nanos()).ok();
     }
     let plans = plans?;
     results.warnings.extend(places.warning());

@@ -267,6 +267,7 @@ impl Site {
             message_bytes_max: link.max_message_bytes,
             transport: link.transport,
             reset_on_close: link.reset_on_close,
+            metadata: link.metadata.clone(),
             ..ConnectOptions::default()
         };
         let url = endpoint.to_string();

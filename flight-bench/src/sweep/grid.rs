@@ -206,7 +206,7 @@ impl Grid {
         for ceiling in &self.ceilings {
             let (rate, found) = ceiling_of(&ceiling.config, results.workload, interrupt).await?;
             results.note(found);
-            let words = ceiling.words.iter().map(|word| turn::shown(&word.to_string_lossy()));
+            let words = turn::shown_line(&ceiling.words);
             let name: Vec<String> =
                 std::iter::once("closed loop".to_owned()).chain(words).collect();
             teller.say(&format!("{}: {rate:.0}/s", name.join(" ")));

@@ -244,6 +244,11 @@ fn check_parameters(vary: &[Vary], command: &[OsString]) -> Result<(), Stop> {
             vary.len()
         )));
     }
+    if vary.iter().any(|one| one.name == "header") {
+        return Err(Stop::usage(
+            "--header is not varied: a sweep tells its values, and those of metadata are secrets",
+        ));
+    }
     if let [one, other] = vary
         && one.name == other.name
     {

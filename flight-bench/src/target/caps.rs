@@ -96,8 +96,8 @@ impl Capability {
     fn instead(self) -> &'static str {
         match self {
             Self::List => {
-                "it lists nothing, so name what to read with --source path:NAME, cmd:TEXT or \
-                 ticket:TEXT"
+                "it lists nothing; get reads what --source path:NAME, cmd:TEXT or ticket:TEXT names, \
+                 and 'flight-bench unary info' measures another call"
             }
             Self::Info => {
                 "give what its DoGet takes with --source ticket:TEXT, or ask a Flight SQL server \

@@ -146,7 +146,7 @@ fn a_run_is_kept_and_told_again() {
     assert_eq!(run("baseline list").ended(0).stdout, "main\n");
     let document = run("report main --format json").ended(0).json();
     assert_eq!(document["config"]["call"], "ListFlights");
-    let missing = run("report last~5").ended(1);
+    let missing = run("report last~5").ended(2);
     assert!(missing.stderr.contains("1 runs are kept"), "{}", missing.stderr);
 }
 

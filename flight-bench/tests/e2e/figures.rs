@@ -239,6 +239,38 @@ fn the_lines_of_arrows_tool_come_in_its_order() {
 }
 
 #[test]
+fn arrows_definitions_count_the_time_to_plan_and_to_connect() {
+    let (server, folder) = serve_known();
+    let document = folder.path().join("run.json");
+    let run = bench(&format!(
+        "get {} --source path:known --passes 1 --repeats 2 --format arrow --semantics arrow --out {}",
+        server.endpoint(),
+        document.display()
+    ))
+    .ended(0);
+    let text = std::fs::read_to_string(&document).expect("the run as JSON");
+    let kept: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let of_repeat = |name: &str| -> u64 {
+        let repeats = kept["repeats"].as_array().expect("repeats").iter();
+        repeats.map(|repeat| repeat[name].as_u64().expect(name)).sum()
+    };
+    let plan = kept["target"]["plan_ns"].as_u64().expect("the time of the plan");
+    let (windows, set_up) = (of_repeat("window_ns"), of_repeat("set_up_ns"));
+    assert!(plan > 0 && set_up > 0, "{plan} {set_up}");
+    let want = format!("Nanos: {}\n", windows + set_up + plan);
+    assert!(run.stdout.contains(&want), "{want}\n{}", run.stdout);
+    // Told again, it is the same; a window cannot be told so.
+    let told = format!("report {} --format arrow --semantics arrow", document.display());
+    assert_eq!(bench(&told).ended(0).stdout, run.stdout);
+    let window = folder.path().join("window.json");
+    let of_window = "get --duration 50ms --warmup 0ms --repeats 1 --source path:known";
+    bench(&format!("{of_window} {} --out {}", server.endpoint(), window.display())).ended(0);
+    let told = format!("report {} --format arrow --semantics arrow", window.display());
+    let refused = bench(&told).ended(2);
+    assert!(refused.stderr.contains("ended by itself, by --batches or --passes"));
+}
+
+#[test]
 fn a_unix_socket_is_a_target_like_any_other() {
     let folder = TempDir::new().expect("a temporary folder");
     let data = folder.path().join("data");
@@ -311,5 +343,29 @@ fn the_progress_display_costs_less_than_a_hundredth_of_a_core() {
         let display: f64 = display.map(|thread| thread["cpu_ns"].as_f64().expect("time")).sum();
         let share = display / client["wall_ns"].as_f64().expect("time");
         assert!(share > 0.0 && share < 0.01, "{share} of a core");
+    }
+}
+
+#[test]
+fn a_window_that_is_ten_times_as_long_takes_no_more_memory() {
+    let (server, _folder) = serve_known();
+    let memory = |line: &str, window: &str| {
+        let line = line.replace("TARGET", &server.endpoint());
+        let run = bench(&format!("{line} --duration {window} --warmup 20ms --repeats 1 -o json"));
+        let run = run.ended(0).json();
+        let client = &run["repeats"][0]["resources"]["client"];
+        let bytes = client["anonymous_bytes"].as_u64().expect("the memory of the client");
+        (bytes, total(&run, "batches"))
+    };
+    for line in [
+        "unary info TARGET --source path:known -s 4",
+        "unary info TARGET --source path:known -s 4 --rate 2k",
+        "get TARGET --source path:known -s 4",
+    ] {
+        let (short, few) = memory(line, "200ms");
+        let (long, many) = memory(line, "2s");
+        assert!(many > few * 3, "{line}: {few} and {many} events");
+        // A list of events would take 8 bytes of each; the allocator may differ by some pages.
+        assert!(long <= short + (2 << 20), "{line}: {short} and {long} bytes");
     }
 }

@@ -1,6 +1,6 @@
 //! Runs against a server that is not ours, and what they say when it lies.
 
-use crate::lying::{Foreign, Lie, ROWS};
+use crate::lying::{Foreign, Lie, ROWS, TOKEN};
 use crate::support::{bench, count, total};
 
 #[test]
@@ -32,6 +32,89 @@ fn a_place_that_leads_nowhere_is_told_and_followed_only_where_it_is_asked_for() 
     }
     let run = bench(&format!("{line} --follow-locations always")).ended(1);
     assert!(run.stderr.contains("cannot reach grpc://[::]:1"), "{}", run.stderr);
+}
+
+#[test]
+fn every_call_carries_the_metadata_and_nothing_tells_its_values() {
+    let server = Foreign::guarded();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("token");
+    let secret = TOKEN.strip_prefix("Bearer ").expect("a bearer token");
+    std::fs::write(&file, format!("{secret}\n")).expect("room for a token");
+    let (uri, file) = (server.uri(), file.display());
+    let get = format!("get {uri} --source path:x --passes 2 --repeats 1");
+    let refused = bench(&get).ended(1);
+    assert!(refused.stderr.contains("UNAUTHENTICATED: no token"), "{}", refused.stderr);
+    let out = |ending: &str| folder.path().join(format!("x.{ending}"));
+    for line in [
+        format!("{get} --transport own"),
+        format!("{get} --transport hyper"),
+        format!("put {uri} --passes 1 --repeats 1"),
+        format!("unary info {uri} --source path:x --batches 5 --repeats 1"),
+        format!("tls {uri} --batches 2 --repeats 1"),
+    ] {
+        let outs =
+            ["json", "html", "csv", "md"].map(|form| format!("--out {}", out(form).display()));
+        let line =
+            format!("{line} --token-file {file} --header x-kind:s3cret-of {}", outs.join(" "));
+        let run = bench(&line).ended(0);
+        let mut told = vec![run.stdout, run.stderr];
+        told.extend(
+            ["json", "html", "csv", "md"]
+                .map(|form| std::fs::read_to_string(out(form)).expect("it was written")),
+        );
+        assert!(told.iter().all(|text| !text.contains("s3cret")), "{line}");
+        let names = r#""metadata": ["#;
+        assert!(told[2].contains(names) && told[2].contains("x-kind"), "{}", told[2]);
+    }
+    let get = get.replace("--repeats 1", "");
+    let ab = format!("ab --pairs 2 --b --header=x-kind:s3cret-of {get} --token-file {file}");
+    let run = bench(&ab);
+    assert!(run.stdout.contains("--header=x-kind:<redacted>"), "{run:?}");
+}
+
+#[test]
+fn metadata_that_cannot_be_sent_or_would_be_seen_is_refused_without_its_value() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let inside = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("room for a token");
+        file.display().to_string()
+    };
+    let (token, empty) = (inside("token", "s3cret"), inside("empty", " \n"));
+    let large = inside("large", &"s3cret".repeat(2000));
+    let check = |line: &str, want: &str| {
+        let run = bench(line).ended(2);
+        assert!(run.stderr.contains(want), "{line}: {}", run.stderr);
+        assert!(!run.stderr.contains("s3cret"), "{line}: {}", run.stderr);
+    };
+    let far = "grpc://192.0.2.1:1";
+    check(&format!("get {far} --token-file {token}"), "anyone on the way could read the token");
+    check(&format!("get --token-file {token}"), "are for a TARGET");
+    let near = "get grpc://127.0.0.1:1";
+    check(&format!("{near} --token-file {empty}"), "the file is empty");
+    check(&format!("{near} --token-file {large}"), "12000 bytes are more than 8192");
+    check(&format!("{near} --token-file {token}.not"), "No such file");
+    check(
+        &format!("{near} --header s3cret"),
+        "--header number 1 has no colon; write 'NAME: VALUE'",
+    );
+    check(&format!("{near} --header grpc-timeout:s3cret"), "--header grpc-timeout is gRPC's own");
+    check(
+        &format!("{near} --header x:s3cret\u{1}"),
+        "the value has characters that no header takes",
+    );
+    check(&format!("{near} --header x:@{token}.not"), "--header x: ");
+    check(
+        &format!("{near} --header authorization:s3cret --token-file {token}"),
+        "are the same; leave one of them out",
+    );
+    check(
+        &format!("{near} --header x:s3cret --follow-locations always"),
+        "would send --header and --token-file to any host",
+    );
+    let sweep = "sweep --vary header=x:s3cret,y:s3cret get grpc://127.0.0.1:1";
+    check(sweep, "--header is not varied");
 }
 
 #[test]

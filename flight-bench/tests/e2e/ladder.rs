@@ -38,7 +38,8 @@ fn the_table_of_the_ladder_fits_100_columns() {
     for rung in ["memcpy", "raw TCP", "raw TLS", "HTTP/2", "gRPC no-op", "Flight, no decode"] {
         assert!(run.stdout.lines().any(|line| line.starts_with(rung)), "{}", run.stdout);
     }
-    assert!(run.stdout.contains("% of raw TCP; the largest step is from"), "{}", run.stdout);
+    // Which steps three short rounds tell apart is the machine's to say.
+    assert!(run.stdout.contains("% of raw TCP"), "{}", run.stdout);
 }
 
 #[test]

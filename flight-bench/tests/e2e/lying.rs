@@ -42,6 +42,9 @@ pub(crate) enum Lie {
     Busy,
 }
 
+/// What the metadata of every call has to say to a server that asks for it.
+pub(crate) const TOKEN: &str = "Bearer s3cret-of-a-test";
+
 /// A running server; stops when dropped.
 pub(crate) struct Foreign {
     address: SocketAddr,
@@ -51,6 +54,24 @@ pub(crate) struct Foreign {
 
 impl Foreign {
     pub(crate) fn start(lie: Lie) -> Self {
+        Self::start_with(lie, Ok)
+    }
+
+    /// The same, and refuses calls without [`TOKEN`].
+    pub(crate) fn guarded() -> Self {
+        Self::start_with(Lie::None, |request: Request<()>| {
+            let token = request.metadata().get("authorization");
+            match token.is_some_and(|token| token == TOKEN) {
+                true => Ok(request),
+                false => Err(Status::unauthenticated("no token")),
+            }
+        })
+    }
+
+    fn start_with(
+        lie: Lie,
+        admit: impl FnMut(Request<()>) -> Result<Request<()>, Status> + Clone + Send + Sync + 'static,
+    ) -> Self {
         let (sender, address) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -60,8 +81,8 @@ impl Foreign {
                 let incoming = TcpIncoming::bind(any).expect("a free port");
                 let incoming = incoming.with_nodelay(Some(true));
                 sender.send(incoming.local_addr().expect("an address")).expect("the test waits");
-                let service =
-                    FlightServiceServer::new(Service { lie, asked: AtomicBool::new(false) });
+                let service = Service { lie, asked: AtomicBool::new(false) };
+                let service = FlightServiceServer::with_interceptor(service, admit);
                 let served = Server::builder()
                     .add_service(service)
                     .serve_with_incoming_shutdown(incoming, async { drop(stopped.await) });

@@ -79,6 +79,9 @@ pub struct ConnectOptions {
     pub message_bytes_max: usize,
     /// Of streams of batches.
     pub transport: Transport,
+    /// Metadata of every call, such as a bearer token. Values that are secret are marked so
+    /// ([`http::HeaderValue::set_sensitive`]): they are kept out of HPACK's tables and of `Debug`.
+    pub metadata: http::HeaderMap,
 }
 
 impl Default for ConnectOptions {
@@ -90,6 +93,7 @@ impl Default for ConnectOptions {
             http2: Http2Settings::default(),
             message_bytes_max: i32::MAX as usize,
             transport: Transport::default(),
+            metadata: http::HeaderMap::new(),
         }
     }
 }
@@ -240,7 +244,7 @@ impl Connector {
                 other.to_string().split_once("://").map(|(_, a)| a.to_owned()).unwrap_or_default()
             }
         };
-        Origin { scheme, authority }
+        Origin { scheme, authority, metadata: Arc::new(self.options.metadata.clone()) }
     }
 
     async fn http2<S>(
@@ -300,9 +304,23 @@ struct Socket {
 struct Origin {
     scheme: &'static str,
     authority: String,
+    /// Of every call.
+    metadata: Arc<http::HeaderMap>,
 }
 
 impl Origin {
+    /// Adds the metadata of every call to that of one, which comes first.
+    fn complete(&self, headers: &mut http::HeaderMap) {
+        for name in self.metadata.keys() {
+            if headers.contains_key(name) {
+                continue;
+            }
+            for value in self.metadata.get_all(name) {
+                headers.append(name, value.clone());
+            }
+        }
+    }
+
     fn uri(&self, path: &str) -> Uri {
         Uri::builder()
             .scheme(self.scheme)
@@ -380,6 +398,7 @@ impl tower_service::Service<http::Request<tonic::body::Body>> for Connection {
         let (mut parts, body) = request.into_parts();
         let path = parts.uri.path_and_query().map_or("/", |p| p.as_str());
         parts.uri = self.origin.uri(path);
+        self.origin.complete(&mut parts.headers);
         Box::pin(self.clone().request(http::Request::from_parts(parts, body.into())))
     }
 }

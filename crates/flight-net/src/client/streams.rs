@@ -93,6 +93,7 @@ impl Connection {
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = self.origin.uri(path);
         *request.headers_mut() = headers(metadata);
+        self.origin.complete(request.headers_mut());
         let response = self.clone().request(request).await?;
         if let Some(status) = Status::from_header_map(response.headers())
             && status.code() != Code::Ok

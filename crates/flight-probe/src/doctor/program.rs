@@ -14,9 +14,10 @@ const PARANOID_FORBIDDEN: i32 = 3;
 const PARANOID_USER_ONLY: i32 = 2;
 
 pub(super) fn build(debug: bool) -> Finding {
-    let why = "without optimisation the program itself is what is measured";
+    let why = "assertions, and optimisation that is missing, are measured too";
     if debug {
-        Finding::warn("build", "a debug build", why).fixed_by("cargo build --release")
+        Finding::warn("build", "a build with debug assertions", why)
+            .fixed_by("cargo build --release")
     } else {
         Finding::ok("build", "optimised", why)
     }

@@ -192,7 +192,7 @@ fn counters_that_may_not_be_used_and_a_debug_build_are_told() {
     check(user, "cpu-counters", Level::Note, "user mode only: perf_event_paranoid is 2");
     let what = "the kernel drives no counters of the CPU, as in most virtual machines";
     check(|seen| seen.host.cpu_counters = Some(false), "cpu-counters", Level::Note, what);
-    check(|seen| seen.debug_build = true, "build", Level::Warn, "a debug build");
+    check(|seen| seen.debug_build = true, "build", Level::Warn, "a build with debug assertions");
 }
 
 #[test]

@@ -134,7 +134,9 @@ impl SweepResults {
             Format::Md => markdown::render(self),
             Format::Html => html::sweep(self),
             // There is no line of options by which the others could be asked for.
-            Format::Text | Format::Arrow | Format::Ndjson => text::render(self, reason),
+            Format::Text | Format::Arrow | Format::ArrowsOwn | Format::Ndjson => {
+                text::render(self, reason)
+            }
         }
     }
 

@@ -28,7 +28,8 @@ pub fn frames(data: &[u8]) -> usize {
 /// Gives `data` to a connection with an answer and an upload under way, as a socket would. Gives the
 /// number of messages that came of it.
 pub fn session(data: &[u8]) -> usize {
-    let origin = Origin { scheme: "http", authority: "h:1".to_owned() };
+    let origin =
+        Origin { scheme: "http", authority: "h:1".to_owned(), metadata: std::sync::Arc::default() };
     let http2 = Http2Settings { stream_window_bytes: 1 << 17, ..Http2Settings::default() };
     let mut session = Session::new(origin, http2);
     let mut open = |path, body, handles| {

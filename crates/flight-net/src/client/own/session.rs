@@ -159,7 +159,9 @@ impl Session {
         let id = self.next_stream;
         self.next_stream += 2;
         let mut block = BytesMut::new();
-        put_request(&mut block, self.origin.scheme, &self.origin.authority, path, headers);
+        let mut headers = headers.clone();
+        self.origin.complete(&mut headers);
+        put_request(&mut block, self.origin.scheme, &self.origin.authority, path, &headers);
         let mut outbound = Outbound { window: self.send.stream_window, ..Outbound::default() };
         if let Some(body) = body {
             let bytes = body.len();
