@@ -23,7 +23,7 @@ pub(super) fn render(results: &Results, semantics: Semantics) -> String {
     out
 }
 
-/// Whether the time by Arrow's definition is known: see [`time`].
+/// Whether the time by Arrow's definition is known: see [`time()`].
 pub(super) fn knows_arrows_time(results: &Results) -> bool {
     let of_transfers = |v: &Variant| matches!(v.workload, Workload::Get | Workload::Put);
     results.variants.first().is_some_and(|variant| {

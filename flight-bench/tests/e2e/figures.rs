@@ -350,7 +350,7 @@ fn the_progress_display_costs_less_than_a_hundredth_of_a_core() {
 fn a_window_that_is_ten_times_as_long_takes_no_more_memory() {
     let (server, _folder) = serve_known();
     let memory = |line: &str, window: &str| {
-        let line = line.replace("TARGET", &server.endpoint());
+        let line = line.replace("TARGET", server.endpoint());
         let run = bench(&format!("{line} --duration {window} --warmup 20ms --repeats 1 -o json"));
         let run = run.ended(0).json();
         let client = &run["repeats"][0]["resources"]["client"];
