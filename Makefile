@@ -32,9 +32,10 @@ bench: release certs/server-ec.pem data/taxi.feather ## Measure DoGet and DoPut:
 	@target/release/flight-bench quick --server-bin target/release/flight-server \
 	    --certs certs --data data --dataset taxi
 
-perf: $(VENV)/ready ## Measure beside stock arrow-flight, pyarrow and raw sockets: docs/performance.md
+perf: $(VENV)/ready ## Measure beside stock arrow-flight, pyarrow and raw sockets: docs/performance.md, docs/security-cost.md
 	cargo build --release --workspace $(FEATURES) --bins
 	@started=$$SECONDS; target/release/flight-perf --write docs/performance.md; \
+	    target/release/flight-perf --page security --write docs/security-cost.md; \
 	    echo "perf: $$(((SECONDS - started + 59) / 60)) minutes, without the build"
 
 test: test-rust test-interop ## Build and pass: unit, property, end-to-end and interop tests

@@ -19,6 +19,9 @@ pub(crate) enum ServerKind {
     OneThread,
     /// The same on both cores: sending shares a core with the client.
     OneThreadFree,
+    /// flight-server that maps its files, over another engine of TLS than the default.
+    Ring,
+    OpenSsl,
     Stock,
     Pyarrow,
 }
@@ -55,7 +58,7 @@ pub(crate) struct Arm {
 }
 
 use ClientKind::{Bench, Pyarrow as Python, Stock as StockClient};
-use ServerKind::{Mapped, OneThread, OneThreadFree, Pyarrow, Reading, Stock};
+use ServerKind::{Mapped, OneThread, OneThreadFree, OpenSsl, Pyarrow, Reading, Ring, Stock};
 use Unit::{Bytes, Calls, Rows};
 
 const TAXI: Unit = Rows(SetName::Taxi);
@@ -92,6 +95,70 @@ const PUT_TAXI: &[&str] = &[
     "--verify",
     "none",
 ];
+/// DoGet over TLS by flight-bench with an engine; all with the suite that all of them have at hand.
+macro_rules! tls_get {
+    ($engine:literal) => {
+        &[
+            "get",
+            "{url}",
+            "--source",
+            "path:taxi",
+            "--message-bytes",
+            "64MiB",
+            "--streams",
+            "1",
+            "--tls-ca",
+            "{ca}",
+            "--tls-engine",
+            $engine,
+            "--tls-ciphers",
+            "TLS13_AES_256_GCM_SHA384",
+        ]
+    };
+}
+/// The same upwards, decoded and dropped.
+macro_rules! tls_put {
+    ($engine:literal) => {
+        &[
+            "put",
+            "{url}",
+            "--source",
+            "perf",
+            "--data-file",
+            "{data}/taxi.feather",
+            "--message-bytes",
+            "64MiB",
+            "--streams",
+            "1",
+            "--verify",
+            "none",
+            "--tls-ca",
+            "{ca}",
+            "--tls-engine",
+            $engine,
+            "--tls-ciphers",
+            "TLS13_AES_256_GCM_SHA384",
+        ]
+    };
+}
+/// GetFlightInfo by flight-bench over TLS: who connects how often.
+macro_rules! calls {
+    ($streams:literal, $connect:literal) => {
+        &[
+            "unary",
+            "info",
+            "{url}",
+            "--source",
+            "path:taxi",
+            "--streams",
+            $streams,
+            "--connect",
+            $connect,
+            "--tls-ca",
+            "{ca}",
+        ]
+    };
+}
 const INFO: &[&str] = &["info", "{url}", "--path", "taxi", "--callers", "100"];
 
 #[rustfmt::skip] // a table: what an arm is called, then how it is run
@@ -175,4 +242,45 @@ pub(crate) static ARMS: &[Arm] = &[
         Some((Reading, "grpc")), StockClient, Calls, INFO),
     arm(("info", "info-stock", "flight-stock → flight-stock, GetFlightInfo, 100 callers"),
         Some((Stock, "grpc")), StockClient, Calls, INFO),
+
+    arm(("engines-get", "engine-plain", "DoGet, plaintext"),
+        Some((Mapped, "grpc")), Bench, TAXI, GET_WHOLE),
+    arm(("engines-get", "engine-aws-lc", "DoGet, rustls over aws-lc-rs"),
+        Some((Mapped, "grpc+tls")), Bench, TAXI, tls_get!("aws-lc")),
+    arm(("engines-get", "engine-ring", "DoGet, rustls over ring"),
+        Some((Ring, "grpc+tls")), Bench, TAXI, tls_get!("ring")),
+    arm(("engines-get", "engine-openssl", "DoGet, OpenSSL"),
+        Some((OpenSsl, "grpc+tls")), Bench, TAXI, tls_get!("openssl")),
+    arm(("engines-put", "engine-put-plain", "DoPut, plaintext, dropped"),
+        Some((Mapped, "grpc")), Bench, TAXI, PUT_TAXI),
+    arm(("engines-put", "engine-put-aws-lc", "DoPut, rustls over aws-lc-rs, dropped"),
+        Some((Mapped, "grpc+tls")), Bench, TAXI, tls_put!("aws-lc")),
+    arm(("engines-put", "engine-put-ring", "DoPut, rustls over ring, dropped"),
+        Some((Ring, "grpc+tls")), Bench, TAXI, tls_put!("ring")),
+    arm(("engines-put", "engine-put-openssl", "DoPut, OpenSSL, dropped"),
+        Some((OpenSsl, "grpc+tls")), Bench, TAXI, tls_put!("openssl")),
+    arm(("connect-1", "per-call-1", "1 caller, a full handshake a call"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("1", "per-call")),
+    arm(("connect-1", "resumed-1", "1 caller, a resumed handshake a call"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("1", "resumed")),
+    arm(("connect-1", "pooled-1", "1 caller, a pool of 1 connection"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("1", "pooled:1")),
+    arm(("connect-10", "per-call-10", "10 callers, a full handshake a call"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("10", "per-call")),
+    arm(("connect-10", "pooled-10", "10 callers, a pool of 4 connections"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("10", "pooled:4")),
+    arm(("handshakes", "handshakes-full", "connections of 1 caller, full handshakes"),
+        Some((Mapped, "grpc+tls")), Bench, Calls,
+        &["tls", "{url}", "--resume", "full", "--tls-ca", "{ca}"]),
+    arm(("handshakes", "handshakes-resumed", "connections of 1 caller, resumed"),
+        Some((Mapped, "grpc+tls")), Bench, Calls,
+        &["tls", "{url}", "--resume", "ticket", "--tls-ca", "{ca}"]),
+    arm(("calls-100", "calls-plain", "100 callers, 1 connection, plaintext"),
+        Some((Mapped, "grpc")), Bench, Calls,
+        &["unary", "info", "{url}", "--source", "path:taxi", "--streams", "100",
+          "--connect", "pooled:1"]),
+    arm(("calls-100", "calls-tls", "100 callers, 1 connection, TLS"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("100", "pooled:1")),
+    arm(("calls-100", "calls-tls-four", "100 callers, 4 connections, TLS"),
+        Some((Mapped, "grpc+tls")), Bench, Calls, calls!("100", "pooled:4")),
 ];

@@ -1,7 +1,8 @@
 //! `flight-perf`: flight-server and flight-bench beside stock arrow-flight, pyarrow and raw sockets.
 //!
 //! Starts all of them as child processes, runs each comparison in interleaved rounds, prints a
-//! Markdown table and puts it into docs/performance.md. What it compares is in `arms` and `rows`.
+//! Markdown table and puts it into docs/performance.md or docs/security-cost.md. What it compares is
+//! in `arms` and `rows`.
 //! Programs that lack what a row needs are found by their --help, and the row is skipped.
 
 mod arms;
@@ -30,7 +31,7 @@ use crate::bound::Limits;
 use crate::machine::{Scheduling, Side};
 use crate::measure::{Absent, Extent, Samples, say};
 use crate::report::Report;
-use crate::rows::{ROWS, Row};
+use crate::rows::{Page, ROWS, Row};
 use crate::stage::{Programs, Stage};
 
 /// As in the programs that are measured.
@@ -50,6 +51,9 @@ struct Args {
     /// About how long one run of one arm takes.
     #[arg(long, value_name = "SECONDS", default_value = "1.0")]
     seconds: f64,
+    /// The page whose rows are measured.
+    #[arg(long, value_name = "PAGE", value_enum, default_value_t = Page::Performance)]
+    page: Page,
     /// Folder of flight-server, flight-bench and flight-stock; default: beside this program.
     #[arg(long, value_name = "DIR")]
     bin: Option<PathBuf>,
@@ -93,7 +97,7 @@ fn start(args: Args) -> Result<()> {
         let limits = serde_json::to_string(&bound::measure(args.seconds, &stage::folder())?)?;
         return writeln!(out, "{limits}").context("cannot write to stdout");
     }
-    let rows = chosen(&args.rows)?;
+    let rows = chosen(args.page, &args.rows)?;
     let folder = match args.bin {
         Some(folder) => folder,
         None => {
@@ -134,13 +138,14 @@ async fn interrupted() {
     }
 }
 
-fn chosen(filters: &[String]) -> Result<Vec<&'static Row>> {
+fn chosen(page: Page, filters: &[String]) -> Result<Vec<&'static Row>> {
     let wanted = |row: &&Row| {
         filters.is_empty() || filters.iter().any(|text| row.id.contains(text.as_str()))
     };
-    let rows: Vec<_> = ROWS.iter().filter(wanted).collect();
+    let of_page = || ROWS.iter().filter(|row| row.page == page);
+    let rows: Vec<_> = of_page().filter(wanted).collect();
     if rows.is_empty() {
-        let names: Vec<_> = ROWS.iter().map(|row| row.id).collect();
+        let names: Vec<_> = of_page().map(|row| row.id).collect();
         bail!(
             "--rows {}: no row has such a name; there are {}",
             filters.join(","),

@@ -22,6 +22,8 @@ pub(crate) struct Sample {
     pub(crate) rate: f64,
     /// Of the server, a gigabyte; absent where there is no server or no bytes.
     pub(crate) server_cpu_per_gb: Option<f64>,
+    /// Of flight-bench as the client, a gigabyte.
+    pub(crate) client_cpu_per_gb: Option<f64>,
     /// Which of its HTTP/2 connections flight-bench used, where it says so.
     pub(crate) transport: Option<String>,
 }
@@ -123,8 +125,11 @@ async fn run(stage: &mut Stage, arm: &'static Arm, passes: u64) -> Result<(Sampl
     }
     let cpu = after.zip(before).map(|(after, before)| after - before);
     let server_cpu_per_gb = cpu.filter(|_| arm.unit != Unit::Calls).map(|cpu| cpu / amount * 1e9);
+    let client_cpu = moved.client_cpu_seconds.filter(|_| arm.unit != Unit::Calls);
+    let client_cpu_per_gb = client_cpu.map(|cpu| cpu / amount * 1e9);
     let (rate, seconds) = (amount / moved.seconds, moved.seconds);
-    Ok((Sample { rate, server_cpu_per_gb, transport: moved.transport }, seconds))
+    let transport = moved.transport;
+    Ok((Sample { rate, server_cpu_per_gb, client_cpu_per_gb, transport }, seconds))
 }
 
 /// What a client says it moved.
@@ -133,6 +138,8 @@ struct Moved {
     rows: u64,
     bytes: u64,
     seconds: f64,
+    /// Within the window alone.
+    client_cpu_seconds: Option<f64>,
     transport: Option<String>,
 }
 
@@ -153,10 +160,23 @@ struct BenchConfig {
 struct BenchRepeat {
     window_ns: f64,
     counts: BenchCounts,
+    resources: Option<BenchResources>,
+}
+
+#[derive(Deserialize)]
+struct BenchResources {
+    client: BenchUsage,
+}
+
+#[derive(Deserialize)]
+struct BenchUsage {
+    cpu_ns: f64,
 }
 
 #[derive(Deserialize)]
 struct BenchCounts {
+    /// Calls and connections too.
+    batches: u64,
     rows: u64,
 }
 
@@ -165,14 +185,17 @@ impl Moved {
         if client != ClientKind::Bench {
             let tally: Tally = serde_json::from_slice(printed).context("no tally was printed")?;
             let Tally { calls, rows, bytes, seconds, .. } = tally;
-            return Ok(Self { calls, rows, bytes, seconds, transport: None });
+            let (client_cpu_seconds, transport) = (None, None);
+            return Ok(Self { calls, rows, bytes, seconds, client_cpu_seconds, transport });
         }
         let run: BenchRun = serde_json::from_slice(printed).context("no report was printed")?;
         let repeat = run.repeats.first().filter(|_| run.complete);
         let repeat = repeat.context("flight-bench did not complete its run")?;
         let (rows, seconds) = (repeat.counts.rows, repeat.window_ns / 1e9);
-        let transport = run.config.transport;
-        Ok(Self { calls: 0, rows, bytes: 0, seconds, transport })
+        let usage = repeat.resources.as_ref().map(|resources| &resources.client);
+        let client_cpu_seconds = usage.map(|usage| usage.cpu_ns / 1e9);
+        let (calls, transport) = (repeat.counts.batches, run.config.transport);
+        Ok(Self { calls, rows, bytes: 0, seconds, client_cpu_seconds, transport })
     }
 }
 

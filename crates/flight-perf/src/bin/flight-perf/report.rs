@@ -1,4 +1,4 @@
-//! The Markdown of a run, and its place in docs/performance.md.
+//! The Markdown of a run, and its place in docs/performance.md or docs/security-cost.md.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -134,20 +134,25 @@ impl Report {
     fn arms(&self, out: &mut String) {
         line(out, "\n### What ran\n");
         line(out, "MB/s are 10^6 bytes of IPC bodies a second, counted by the receiver.\n");
-        line(out, "| arm | rate, median | 95 % interval | server CPU s/GB |");
-        line(out, "|---|---|---|---|");
+        line(out, "| arm | rate, median | 95 % interval | server CPU s/GB | client CPU s/GB |");
+        line(out, "|---|---|---|---|---|");
         for arm in ARMS {
             let Some(rate) = self.rate(arm) else { continue };
             let (scale, unit) =
                 if arm.unit == Unit::Calls { (1.0, "calls/s") } else { (1e6, "MB/s") };
             let samples = self.samples_of(arm).unwrap_or(&[]);
-            let cpu: Vec<f64> = samples.iter().filter_map(|s| s.server_cpu_per_gb).collect();
-            let cpu = median(&cpu).map_or("–".to_owned(), |cpu| format!("{:.3}", cpu.value));
+            let cpu = |of: fn(&Sample) -> Option<f64>| {
+                let cpu: Vec<f64> = samples.iter().filter_map(of).collect();
+                median(&cpu).map_or("–".to_owned(), |cpu| format!("{:.3}", cpu.value))
+            };
+            let server = cpu(|sample| sample.server_cpu_per_gb);
+            let client = cpu(|sample| sample.client_cpu_per_gb);
             let [value, low, high] = [rate.value, rate.low, rate.high].map(|rate| rate / scale);
             let transport = samples.first().and_then(|sample| sample.transport.as_deref());
             let transport = transport.map_or(String::new(), |name| format!(", transport {name}"));
             let what = format!("{}{transport}", arm.what);
-            line(out, &format!("| {what} | {value:.0} {unit} | {low:.0} to {high:.0} | {cpu} |"));
+            let rate = format!("{value:.0} {unit} | {low:.0} to {high:.0}");
+            line(out, &format!("| {what} | {rate} | {server} | {client} |"));
         }
     }
 
@@ -286,8 +291,12 @@ mod tests {
 
     fn report(ours: &[f64], stock: &[f64]) -> Report {
         let samples = |rates: &[f64]| {
-            let sample =
-                |rate: &f64| Sample { rate: *rate, server_cpu_per_gb: None, transport: None };
+            let sample = |rate: &f64| Sample {
+                rate: *rate,
+                server_cpu_per_gb: None,
+                client_cpu_per_gb: None,
+                transport: None,
+            };
             Ok(rates.iter().map(sample).collect())
         };
         let samples = [("get-mapped", samples(ours)), ("get-stock", samples(stock))].into();

@@ -16,7 +16,18 @@ pub(crate) enum Bound {
     AtMost(f64),
 }
 
+/// The page that a row is told on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Page {
+    /// docs/performance.md: the data plane.
+    Performance,
+    /// docs/security-cost.md: what secure connections cost.
+    Security,
+}
+
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
+    pub(crate) page: Page,
     pub(crate) id: &'static str,
     pub(crate) what: &'static str,
     pub(crate) figure: Figure,
@@ -68,7 +79,11 @@ const fn row(
     reference: &'static str,
     bound: Bound,
 ) -> Row {
-    Row { id, what, figure, ours, reference, bound }
+    Row { page: Page::Performance, id, what, figure, ours, reference, bound }
+}
+
+const fn secure(row: Row) -> Row {
+    Row { page: Page::Security, ..row }
 }
 
 use Bound::{AtLeast, AtMost};
@@ -99,6 +114,19 @@ pub(crate) static ROWS: &[Row] = &[
     row("parquet-snappy-free", "the same, the server on both cores", Rate, "snappy-free", "snappy-local", AtLeast(0.9)),
     row("info", "GetFlightInfo, 100 callers / stock", Rate, "info", "info-stock", AtLeast(1.0)),
     row("info-precomputed", "the same, with what can be precomputed", Rate, "info", "info-stock", AtLeast(1.5)),
+
+    secure(row("pooled-1", "calls over a pool / a full handshake a call, 1 caller", Rate, "pooled-1", "per-call-1", AtLeast(5.0))),
+    secure(row("pooled-10", "the same, 10 callers, 4 connections", Rate, "pooled-10", "per-call-10", AtLeast(10.0))),
+    secure(row("resumed-call", "calls after a resumed / a full handshake, 1 caller", Rate, "resumed-1", "per-call-1", AtLeast(1.3))),
+    secure(row("resumed", "connections a second, resumed / full, 1 caller", Rate, "handshakes-resumed", "handshakes-full", AtLeast(1.3))),
+    secure(row("calls-tls", "calls of 100 callers over 1 connection, TLS / plaintext", Rate, "calls-tls", "calls-plain", AtLeast(0.85))),
+    secure(row("calls-tls-four", "the same over TLS, 4 connections / 1", Rate, "calls-tls-four", "calls-tls", AtLeast(1.2))),
+    secure(row("tls-get-price", "DoGet ≈ 5 MB, aws-lc / plaintext", Rate, "engine-aws-lc", "engine-plain", AtLeast(0.5))),
+    secure(row("tls-put-price", "DoPut ≈ 5 MB, aws-lc / plaintext", Rate, "engine-put-aws-lc", "engine-put-plain", AtLeast(0.5))),
+    secure(row("aws-lc-openssl", "DoGet ≈ 5 MB, aws-lc / OpenSSL", Rate, "engine-aws-lc", "engine-openssl", AtLeast(1.5))),
+    secure(row("ring-openssl", "the same, ring / OpenSSL", Rate, "engine-ring", "engine-openssl", AtLeast(1.5))),
+    secure(row("put-aws-lc-openssl", "DoPut ≈ 5 MB, aws-lc / OpenSSL", Rate, "engine-put-aws-lc", "engine-put-openssl", AtLeast(1.5))),
+    secure(row("put-ring-openssl", "the same, ring / OpenSSL", Rate, "engine-put-ring", "engine-put-openssl", AtLeast(1.5))),
 ];
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use flight_perf::sets::{ParquetCodec, SetName, WorkingSet};
 use tempfile::TempDir;
 
-use crate::arms::{Arm, ClientKind, ServerKind};
+use crate::arms::{Arm, ClientKind, ServerKind, Unit};
 use crate::machine::{Scheduling, Side};
 use crate::process::{self, Server};
 
@@ -57,6 +57,14 @@ impl Programs {
         {
             return Some(format!("this flight-server has no {flag}"));
         }
+        if arm.words.contains(&"--connect")
+            && !process::mentions(&self.named("flight-bench"), &["unary"], "--connect").await
+        {
+            return Some("this flight-bench has no --connect".to_owned());
+        }
+        if matches!(arm.server, Some((ServerKind::OpenSsl, _))) && !self.has_openssl().await {
+            return Some("these programs are built without the feature openssl".to_owned());
+        }
         let python = arm.client == ClientKind::Pyarrow
             || matches!(arm.server, Some((ServerKind::Pyarrow, _)));
         if python {
@@ -67,6 +75,14 @@ impl Programs {
             }
         }
         None
+    }
+
+    /// Whether that engine is part of flight-bench, and so of what was built with it.
+    async fn has_openssl(&self) -> bool {
+        let words = "get grpc+tls://127.0.0.1:1 --source path:taxi --tls-engine openssl --dry-run";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let off = Scheduling::probe(false);
+        process::run(&off, Side::Client, &self.named("flight-bench"), &words).await.is_ok()
     }
 }
 
@@ -162,6 +178,8 @@ impl Stage {
         };
         match kind {
             ServerKind::Mapped => ours(&["--map-files"]),
+            ServerKind::Ring => ours(&["--map-files", "--tls-engine", "ring"]),
+            ServerKind::OpenSsl => ours(&["--map-files", "--tls-engine", "openssl"]),
             ServerKind::Reading => ours(&[]),
             ServerKind::OneThread | ServerKind::OneThreadFree => ours(&["--decode-threads", "1"]),
             ServerKind::Stock => {
@@ -193,7 +211,9 @@ impl Stage {
             }
             ClientKind::Stock => words.extend(["--passes".to_owned(), passes]),
             ClientKind::Bench => {
-                words.extend(["--passes".to_owned(), passes]);
+                // Calls and connections are counted as batches are.
+                let count = if arm.unit == Unit::Calls { "--batches" } else { "--passes" };
+                words.extend([count.to_owned(), passes]);
                 let output = ["--repeats", "1", "--format", "json", "--quiet"];
                 words.extend(output.map(str::to_owned));
             }
