@@ -112,7 +112,7 @@ macro_rules! tls_get {
             "--tls-engine",
             $engine,
             "--tls-ciphers",
-            "TLS13_AES_256_GCM_SHA384",
+            "TLS_AES_256_GCM_SHA384",
         ]
     };
 }
@@ -137,7 +137,7 @@ macro_rules! tls_put {
             "--tls-engine",
             $engine,
             "--tls-ciphers",
-            "TLS13_AES_256_GCM_SHA384",
+            "TLS_AES_256_GCM_SHA384",
         ]
     };
 }
