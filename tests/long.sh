@@ -35,6 +35,8 @@ run "memory while 2 GiB are served" \
     cargo test --profile e2e --workspace $features --test e2e memory
 run "100 certificates under load, 64 streams" \
     cargo test --profile e2e --workspace $features --test e2e rotation_load
+run "200 TLS connections a second for a minute, a fifth broken off" \
+    cargo test --profile e2e --workspace $features --test e2e come_and_go_leave
 run "any part of random files, 6 000 files" \
     env FLIGHT_CASES=100 cargo test --profile e2e --workspace $features --test files any_part
 run "interop with large inputs (over 2 GiB in one batch, in one column)" \

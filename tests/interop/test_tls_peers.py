@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 import adbc_driver_flightsql.dbapi as dbapi
@@ -109,6 +110,26 @@ def test_openssl_resumes_a_session(secure, s_client, engines, tmp_path, engine, 
     assert "New, " in first, first
     again = s_client(server, version, "-sess_in", session)
     assert "Reused, " in again, again
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_scan_of_what_is_offered_has_nothing_to_say(secure, engines, named_certs, engine):
+    """Versions, suites, curves, renegotiation, and the old attacks, by Mozilla's profile."""
+    if engine not in engines:
+        pytest.skip(f"did not run, because the server is built without {engine}")
+    server = secure("--tls-engine", engine)
+    address = server.endpoint.rsplit("/", 1)[1]
+    command = [sys.executable, "-W", "ignore", "-m", "sslyze", "--sni", "localhost",
+               "--certinfo_ca_file", named_certs / "ca.pem", "--mozilla_config", "intermediate",
+               address]
+    result = subprocess.run(command, capture_output=True, timeout=100, text=True)
+    said = result.stdout
+    assert result.returncode == 0 and "OK - Compliant." in said, said
+    assert "VULNERABLE" not in said and "Server is vulnerable" not in said, said
+    for fine in ["Compression disabled", "Not vulnerable to OpenSSL CCS injection",
+                 "Not vulnerable to Heartbleed", "Not vulnerable, RSA cipher suites not supported",
+                 "Client Renegotiation DoS Attack:   OK", "Secure Renegotiation:              OK"]:
+        assert fine in said, (fine, said)
 
 
 def test_openssl_without_h2_is_told_so(secure, s_client):

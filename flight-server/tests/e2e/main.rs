@@ -5,6 +5,7 @@
 
 mod certs;
 mod changing;
+mod churn;
 mod client;
 mod durability;
 mod equality;

@@ -68,6 +68,10 @@ impl Files {
 
     /// Starts a server that looks at the files ten times a second, unless `flags` say otherwise.
     pub fn serve(self, flags: &[&str]) -> Rotating {
+        self.serve_and_log("debug", flags)
+    }
+
+    pub fn serve_and_log(self, level: &str, flags: &[&str]) -> Rotating {
         let data = tempdir().unwrap();
         let mut command = ServerCommand::serve(data.path())
             .args(["--listen", "grpc+tls://127.0.0.1:0", "--admin", "127.0.0.1:0"])
@@ -85,7 +89,7 @@ impl Files {
                 command = command.arg(flag).arg(self.path(name));
             }
         }
-        let server = command.args(flags).env("RUST_LOG", "debug").start();
+        let server = command.args(flags).env("RUST_LOG", level).start();
         Rotating { files: self, _data: data, server }
     }
 }

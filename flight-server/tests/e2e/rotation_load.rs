@@ -26,7 +26,8 @@ async fn certificates_change_under_load_and_nobody_notices() {
     let (streams, changes, long) = load();
     // The long run is of the defaults, on a machine with nothing else to do.
     let interval = if long { "500ms" } else { "100ms" };
-    let served = Files::new().serve(&["--tls-reload", interval]);
+    // The readers wait for the changes: longer than a reader may who takes nothing.
+    let served = Files::new().serve(&["--tls-reload", interval, "--stall-timeout", "15m"]);
     let endpoint = served.server.endpoint().to_owned();
     let tls = served.client_tls(None, ClientOptions::default());
     let writer = served.call(&tls).await.unwrap();
