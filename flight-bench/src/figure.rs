@@ -131,7 +131,7 @@ impl Figure {
     /// The figures of a run that are worth comparing: per row its throughput, which gates, its
     /// batches a second, and the middle and the tail of each latency.
     pub(crate) fn of_run(results: &Results) -> Vec<Self> {
-        let quick = results.record.command == "quick";
+        let rows = results.has_rows();
         let mut figures = Vec::new();
         for variant in &results.variants {
             let workload = variant.workload;
@@ -141,7 +141,7 @@ impl Figure {
             let metrics = metrics.filter(|metric| match Workload::of_name(metric.of()) {
                 Some(of) => of == workload,
                 // Connections are not told apart by what they are for.
-                None => !quick && variant.part.is_none(),
+                None => !rows && variant.part.is_none(),
             });
             let latencies = metrics.flat_map(|metric| {
                 COMPARED_PERCENTILES.map(|percentile| Kind::Percentile { metric, percentile })

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::config::{Config, Extent, LadderConfig, Rate, Target, Work};
+use crate::config::{Config, Extent, LadderConfig, Rate, Target, Work, names_of};
 use crate::ladder::Rung;
 use crate::run::order_of;
 
@@ -104,6 +104,16 @@ fn variants(config: &Config) -> Vec<String> {
         Work::Put(_) => one("put"),
         Work::Unary(work) => one(&format!("unary {}", work.call.name())),
         Work::Tls(_) => one("tls"),
+        Work::Engines(work) => {
+            let suites = |engine| {
+                work.suites.iter().map(move |suite| format!("{engine}-{}", names_of(*suite).0))
+            };
+            let rows: Vec<String> = std::iter::once("plain".to_owned())
+                .chain(work.engines.iter().flat_map(suites))
+                .collect();
+            let of = |name: &'static str| rows.iter().map(move |row| format!("{name}.{row}"));
+            of("get").chain(of("put")).collect()
+        }
         Work::Exchange(_) => one("exchange"),
         Work::Mixed(work) => one(&format!("mixed {}", work.mix)),
         Work::Quick(_) => {
@@ -153,6 +163,10 @@ mod tests {
                 "round 1   get.plain, get.tls-ec, get.tls-rsa, put.plain, put.tls-ec, put.tls-rsa",
                 "round 2   put.tls-rsa, ",
             ],
+        );
+        check(
+            "engines --engines ring --suites TLS_AES_256_GCM_SHA384 --repeats 1",
+            &["measures  get.plain, get.ring-aes256, put.plain, put.ring-aes256\n"],
         );
         check("put --batches 10", &["5 of 10 batches, calls or operations a stream"]);
     }

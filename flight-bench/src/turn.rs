@@ -201,6 +201,7 @@ pub(crate) fn name(work: &Work) -> &'static str {
         Work::Put(_) => "put",
         Work::Unary(_) => "unary",
         Work::Tls(_) => "tls",
+        Work::Engines(_) => "engines",
         Work::Exchange(_) => "exchange",
         Work::Mixed(_) => "mixed",
     }

@@ -23,6 +23,7 @@ const PAGES: &[(&str, &[&[&str]])] = &[
             &["mixed"],
             &["unary"],
             &["tls"],
+            &["engines"],
             &["ladder"],
             &["ab"],
             &["sweep"],

@@ -15,8 +15,8 @@ pub enum TlsVersion {
     V1_3,
 }
 
-/// A cipher suite of TLS 1.2 or 1.3. [`FromStr`] takes the name of IANA or that of OpenSSL;
-/// [`Display`](fmt::Display) gives IANA's.
+/// A cipher suite of TLS 1.2 or 1.3. [`FromStr`] takes the name of IANA, of OpenSSL or of rustls
+/// (`TLS13_…`); [`Display`](fmt::Display) gives IANA's.
 #[derive(Clone, Copy)]
 pub struct CipherSuite(&'static Row);
 
@@ -54,6 +54,11 @@ impl CipherSuite {
             suites.sort_by_key(|suite| (suite.0.version < TlsVersion::V1_3, suite.needs_aes()));
         }
         suites
+    }
+
+    /// Those of TLS 1.3, most preferred first where the processor has AES.
+    pub fn of_tls13() -> impl Iterator<Item = Self> {
+        SUITES.iter().map(Self).filter(|suite| suite.version() == TlsVersion::V1_3)
     }
 
     /// The names that IANA gave to all suites, as a sentence lists them.
@@ -120,8 +125,10 @@ impl FromStr for CipherSuite {
     type Err = TlsError;
 
     fn from_str(name: &str) -> Result<Self, TlsError> {
+        let rustls = name.get(..6).filter(|start| start.eq_ignore_ascii_case("TLS13_"));
+        let known = rustls.map_or_else(|| name.to_owned(), |_| format!("TLS_{}", &name[6..]));
         let matches = |row: &&Row| {
-            row.iana.eq_ignore_ascii_case(name) || row.openssl.eq_ignore_ascii_case(name)
+            row.iana.eq_ignore_ascii_case(&known) || row.openssl.eq_ignore_ascii_case(&known)
         };
         let found = SUITES.iter().find(matches).map(Self);
         found.ok_or_else(|| TlsError::UnknownSuite { name: name.to_owned() })
@@ -181,7 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_is_known_by_the_names_of_iana_and_openssl() {
+    fn a_suite_is_known_by_the_names_of_iana_openssl_and_rustls() {
+        check("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384");
         check("TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256");
         check("tls_chacha20_poly1305_sha256", "TLS_CHACHA20_POLY1305_SHA256");
         check("ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384");

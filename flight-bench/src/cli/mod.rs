@@ -7,6 +7,7 @@ mod ab;
 mod check;
 mod compare;
 mod doctor;
+mod engines;
 mod exchange;
 mod file;
 mod get;
@@ -35,6 +36,7 @@ pub(crate) use ab::{AbArgs, AbSidesArgs};
 pub(crate) use check::{BuildArgs, CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
+pub(crate) use engines::EnginesArgs;
 pub(crate) use exchange::ExchangeArgs;
 pub(crate) use get::{Follow, GetArgs, GetWorkArgs, Verify};
 pub(crate) use ladder::{LadderArgs, LadderServeArgs};
@@ -42,7 +44,7 @@ pub(crate) use mixed::MixedArgs;
 pub(crate) use output::{Format, KeepArgs, OutputArgs, Progress, Semantics, SemanticsArgs};
 pub(crate) use pace::{Arrival, PaceArgs, Rate};
 pub(crate) use put::PutArgs;
-pub(crate) use quick::QuickArgs;
+pub(crate) use quick::{QuickArgs, QuickLoadArgs, QuickWorkArgs};
 pub(crate) use report::{BaselineArgs, BaselineCommand, ReportArgs, RunsArgs};
 pub(crate) use selftest::SelftestArgs;
 pub(crate) use source::{Source, Text, named};
@@ -144,6 +146,14 @@ pub(crate) enum Command {
     /// TARGET a flight-server with a certificate of its own is started.
     #[command(after_help = EXIT_CODES)]
     Tls(TlsSubjectArgs),
+
+    /// What TLS costs with each of its implementations and cipher suites, beside plaintext.
+    ///
+    /// DoGet and DoPut in plaintext and with aws-lc, ring and OpenSSL × AES-128-GCM, AES-256-GCM and
+    /// ChaCha20-Poly1305, in interleaved rounds: MB/s, processor time of both ends and the share of
+    /// plaintext within each round. A flight-server is started for each engine. Takes three minutes.
+    #[command(after_help = EXIT_CODES)]
+    Engines(EnginesArgs),
 
     /// What each layer between memory and Flight costs, rung by rung.
     ///
@@ -323,6 +333,7 @@ mod tests {
         check("unary info grpc://h:1 -s 64 --rate 70%", "unary at grpc://h:1");
         check("mixed grpc://h:1 --mix get=1,list=1", "mixed at grpc://h:1");
         check("ladder --server-arg=--perf", "ladder, no target");
+        check("engines --engines ring --suites TLS13_AES_128_GCM_SHA256", "engines, no target");
     }
 
     #[test]
@@ -352,6 +363,12 @@ mod tests {
         check("get --sql x --source perf", "cannot be used with");
         check("get --follow-locations some", "[possible values: never, same, always]");
         check("get --duration 1s --batches 5", "cannot be used with");
+        check(
+            "engines --suites TLS_AES_128_CCM_SHA256",
+            "no cipher suite of TLS 1.3; those are TLS_AES_128_GCM_SHA256, TLS_AES_256_GCM_SHA384, \
+             TLS_CHACHA20_POLY1305_SHA256",
+        );
+        check("engines --engines boring", "'boring'; the known ones are aws-lc, ring, openssl");
         check("get --verify maybe", "[possible values: none, count, checksum]");
         check(
             "mixed --mix get=70,fetch=30",
@@ -382,6 +399,7 @@ mod tests {
             Some(Command::Tls(args)) => ("tls", args.target.target),
             Some(Command::Exchange(args)) => ("exchange", args.target.target),
             Some(Command::Mixed(args)) => ("mixed", args.target.target),
+            Some(Command::Engines(_)) => ("engines", None),
             Some(Command::Ladder(_)) => ("ladder", None),
             Some(Command::LadderServe(_)) => ("ladder-serve", None),
             Some(Command::Report(_)) => ("report", None),

@@ -127,7 +127,7 @@ pub(crate) struct TlsArgs {
 
     /// Cipher suites to offer, comma-separated, the preferred one first.
     ///
-    /// Names as in TLS13_AES_128_GCM_SHA256. The suite that was negotiated is in the report.
+    /// Names as in TLS_AES_128_GCM_SHA256. The suite that was negotiated is in the report.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) tls_ciphers: Vec<CipherSuite>,
 

@@ -21,7 +21,7 @@ pub(crate) struct TlsSubjectArgs {
 
     /// Key of the certificate of the server that is started.
     ///
-    /// ec is EC P-256, rsa is RSA-4096. Default: ec. A TARGET has a key of its own.
+    /// ec is EC P-256, rsa is RSA-4096, ed25519 is Ed25519. Default: ec. A TARGET has a key of its own.
     #[arg(long, value_name = "KEY", value_enum, help_heading = "Workload")]
     pub(crate) key: Option<KeyKind>,
 
@@ -53,4 +53,25 @@ pub(crate) enum Resume {
 pub(crate) enum KeyKind {
     Ec,
     Rsa,
+    Ed25519,
+}
+
+impl KeyKind {
+    /// As options and `flight-server certs` have it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ec => "ec",
+            Self::Rsa => "rsa",
+            Self::Ed25519 => "ed25519",
+        }
+    }
+
+    /// As reports name the certificate.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Ec => "EC P-256",
+            Self::Rsa => "RSA-4096",
+            Self::Ed25519 => "Ed25519",
+        }
+    }
 }

@@ -116,12 +116,12 @@ impl Checks {
         Ok(Self { thresholds, baseline, judging: args.judge.into() })
     }
 
-    /// Of `quick`, which has several rows and no base.
-    pub(super) fn quick(args: FailIfArgs, load: &Load) -> Result<Self, Stop> {
+    /// Of a command that has several rows and no base.
+    pub(super) fn rows(command: &str, args: FailIfArgs, load: &Load) -> Result<Self, Stop> {
         let thresholds = args.fail_if;
         if let Some(threshold) = thresholds.iter().find(|threshold| threshold.needs_base()) {
             return Err(Stop::usage(format!(
-                "--fail-if '{}': quick has no --baseline; use get or put, or compare the kept run",
+                "--fail-if '{}': {command} has no --baseline; use get or put, or compare the kept run",
                 threshold.expr
             )));
         }

@@ -3,6 +3,7 @@
 //! Nothing is opened or asked yet; files named by options are read where they are used.
 
 mod check;
+mod engines;
 mod exchange;
 mod ladder;
 mod metadata;
@@ -30,9 +31,10 @@ use crate::report::Workload;
 use crate::saved::Saved;
 use crate::workload::Mix;
 pub(crate) use check::{Baseline, Checks, Judging, check_build};
+pub(crate) use engines::{EnginesWork, names_of};
 pub(crate) use ladder::LadderConfig;
 pub(crate) use shared::{comparison_output, files_of, keep};
-use shared::{optional, window, within};
+use shared::{optional, within};
 
 /// A run as it will be done.
 #[derive(Debug)]
@@ -72,6 +74,7 @@ pub(crate) enum Work {
     Put(PutWork),
     Unary(UnaryWork),
     Tls(TlsWork),
+    Engines(EnginesWork),
     Exchange(ExchangeWork),
     Mixed(MixedWork),
 }
@@ -234,6 +237,7 @@ impl Config {
             Some(Command::Put(args)) => Self::put(args),
             Some(Command::Unary(args)) => Self::unary(args),
             Some(Command::Tls(args)) => Self::tls(args),
+            Some(Command::Engines(args)) => Self::engines(args),
             Some(Command::Exchange(args)) => Self::exchange(args),
             Some(Command::Mixed(args)) => Self::mixed(args),
             Some(
@@ -277,29 +281,13 @@ impl Config {
                  already; leave one of them out"
             )));
         }
-        let load = Load::new(
-            &[("--streams", args.load.streams), ("--repeats", args.load.repeats)],
-            args.load.threads,
-            args.load.streams,
-            window(args.load.warmup, args.load.duration)?,
-        )?;
-        let work = QuickWork {
-            data: args.work.data,
-            dataset: args.work.dataset,
-            certs: args.work.certs,
-            sample_rows: within(
-                "--sample-rows",
-                args.work.sample_rows,
-                1,
-                limits::SAMPLE_ROWS_MAX,
-            )?,
-        };
+        let load = Load::of_rows(&args.load)?;
         Ok(Self {
-            work: Work::Quick(work),
+            work: Work::Quick(QuickWork::new(args.work)?),
             link: LinkConfig::new(&args.target, None, RECEIVE_MESSAGE_BYTES_MAX as u64)?,
             server_pid: args.target.server_pid,
             target: Target::new(args.target, args.tls)?,
-            checks: Checks::quick(args.check, &load)?,
+            checks: Checks::rows("quick", args.check, &load)?,
             load,
             pace: None,
             output: Output::new(args.output)?,

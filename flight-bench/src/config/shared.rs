@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::metadata::metadata;
-use super::{Extent, LinkConfig, Load, Output, Target};
+use super::{Extent, LinkConfig, Load, Output, QuickWork, Target};
 use crate::cli::{
-    CompareFormat, Format, Http2Args, KeepArgs, LoadArgs, OutputArgs, Progress, TargetArgs,
-    TlsArgs, TransportName,
+    CompareFormat, Format, Http2Args, KeepArgs, LoadArgs, OutputArgs, Progress, QuickLoadArgs,
+    QuickWorkArgs, TargetArgs, TlsArgs, TransportName,
 };
 use crate::exit::Stop;
 use crate::limits;
@@ -117,6 +117,16 @@ impl Load {
         )
     }
 
+    /// Of rows in interleaved rounds.
+    pub(super) fn of_rows(args: &QuickLoadArgs) -> Result<Self, Stop> {
+        Self::new(
+            &[("--streams", args.streams), ("--repeats", args.repeats)],
+            args.threads,
+            args.streams,
+            window(args.warmup, args.duration)?,
+        )
+    }
+
     pub(super) fn new(
         [streams, repeats]: &[(&str, u64); 2],
         threads: Option<u64>,
@@ -139,6 +149,13 @@ impl Load {
             extent,
             repeats: within(repeats.0, repeats.1, 1, limits::REPEATS_MAX as u64)? as usize,
         })
+    }
+}
+
+impl QuickWork {
+    pub(super) fn new(args: QuickWorkArgs) -> Result<Self, Stop> {
+        let rows = within("--sample-rows", args.sample_rows, 1, limits::SAMPLE_ROWS_MAX)?;
+        Ok(Self { data: args.data, dataset: args.dataset, certs: args.certs, sample_rows: rows })
     }
 }
 

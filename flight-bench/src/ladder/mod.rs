@@ -17,10 +17,11 @@ use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
 use flight_net::client::{ConnectOptions, Connector};
+use flight_tls::ClientOptions;
 use tempfile::TempDir;
 
 use crate::cli::{Follow, Source};
-use crate::config::LadderConfig;
+use crate::config::{KeyKind, LadderConfig};
 use crate::exit::{Exit, Stop};
 use crate::limits;
 use crate::load::Interrupt;
@@ -156,7 +157,7 @@ async fn set_up(
     std::fs::create_dir(inside("data")).context("cannot make a folder for the sample")?;
     let file = inside("data").join(format!("{SAMPLE}.feather"));
     make_sample(&program, config.sample_rows, &file).await?;
-    make_certificates(&program, &inside("certs")).await?;
+    make_certificates(&program, &[KeyKind::Ec], &inside("certs")).await?;
 
     progress.step("starting flight-server");
     let words = ["--listen", "grpc://127.0.0.1:0", "--admin", "none", "--data"];
@@ -194,7 +195,8 @@ async fn set_up(
     let ([flight], [raw, secure, http2]) = (flight, below) else {
         return Err(Stop::failed(anyhow!("the started servers name other endpoints than asked")));
     };
-    let (tls, _) = TlsSide::of_child(inside("certs").join("ca.pem"), "EC P-256", false)?;
+    let ca = inside("certs").join("ca.pem");
+    let (tls, _) = TlsSide::of_child(ca, "EC P-256", None, ClientOptions::default())?;
     let connector = |endpoint: &flight_net::Endpoint| {
         Connector::new(endpoint.clone(), None, ConnectOptions::default())
     };

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::engines::tests::engines;
 use super::results::tests::{mix, results, single, six_rows};
 use super::{Format, Reason, Results, Workload, arrow, csv, html, markdown, render};
 use crate::cli::Semantics;
@@ -35,6 +36,11 @@ fn quick_is_told_as_before() {
     quick.variants.iter_mut().for_each(|variant| variant.measured.truncate(3));
     quick.record.repeats = 3;
     check("quick", quick);
+}
+
+#[test]
+fn engines_are_told_as_before() {
+    check("engines", engines());
 }
 
 #[test]

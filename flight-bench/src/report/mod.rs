@@ -7,6 +7,7 @@ mod bounds;
 mod cost;
 mod csv;
 mod ending;
+mod engines;
 pub(crate) mod facts;
 pub(crate) mod figures;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod quick;
 mod read;
 mod read_ladder;
 mod results;
+mod rows;
 #[cfg(test)]
 pub(crate) mod schema_check;
 mod summary;
@@ -178,6 +180,7 @@ pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> Strin
         Format::Arrow => arrow::render(results, Semantics::Own),
         Format::ArrowsOwn => arrow::render(results, Semantics::Arrow),
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
+        Format::Text if results.record.command == "engines" => engines::render(results, reason),
         Format::Text => text::render(results, reason),
     }
 }

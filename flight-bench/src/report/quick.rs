@@ -1,19 +1,17 @@
 //! The table of `quick`: six rows side by side, within 100 columns.
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 
 use super::ending::{Reason, ending};
 use super::figures::{amount, megabytes, nanos, or_dash};
 use super::lines::{counted, line, parts};
 use super::results::{Results, Variant};
-use super::summary::Statistic;
-use super::text::{errors, plan, started, tls};
+use super::rows::{errors_of, laid_out};
+use super::tables::share;
+use super::text::{plan, started, tls};
 use super::workload::Workload;
 use crate::record::{LatencySummary, Metric, PERCENTILES};
 use flight_stats::median;
-
-/// A terminal's.
-const COLUMNS: usize = 100;
 
 pub(super) fn render(results: &Results, reason: Reason) -> String {
     let mut out = String::new();
@@ -59,23 +57,7 @@ fn table(results: &Results) -> String {
     for variant in &results.variants {
         table.add_row(row(results, variant));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let wide = spaced(&mut table, 2);
-    if wide.lines().all(|line| line.chars().count() <= COLUMNS) {
-        wide
-    } else {
-        spaced(&mut table, 1)
-    }
-}
-
-fn spaced(table: &mut Table, spaces: u16) -> String {
-    let last = table.column_count() - 1;
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { spaces }));
-    }
-    table.trim_fmt()
+    laid_out(&mut table)
 }
 
 fn row(results: &Results, variant: &Variant) -> Vec<String> {
@@ -104,7 +86,7 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
     };
     let waits = latencies.summary(latency);
     let named = |text: String| format!("{word} {text}");
-    let ratio = results.ratio_to_plain(variant).and_then(|(_, ratio)| ratio_cell(&ratio));
+    let ratio = results.ratio_to_plain(variant).and_then(|(_, ratio)| share(&ratio));
     vec![
         format!("{} {}", variant.workload.call(), variant.label),
         or_dash(bytes.as_ref().and_then(|s| s.median).map(megabytes)),
@@ -115,15 +97,6 @@ fn row(results: &Results, variant: &Variant) -> Vec<String> {
         or_dash(quantile(waits.as_ref(), "p99")),
         or_dash(ratio),
     ]
-}
-
-/// `0.61× [0.58, 0.64]`.
-fn ratio_cell(ratio: &Statistic) -> Option<String> {
-    let est = ratio.est?;
-    Some(match ratio.shown_interval() {
-        Some((lo, hi)) => format!("{est:.2}× [{lo:.2}, {hi:.2}]"),
-        None => format!("{est:.2}×"),
-    })
 }
 
 fn definitions(out: &mut String, results: &Results) {
@@ -139,12 +112,7 @@ fn definitions(out: &mut String, results: &Results) {
          acknowledgement (put),\nmedian. The share of plaintext is taken within each round, so \
          that drift of the machine cancels out.",
     );
-    for variant in &results.variants {
-        let tally = variant.errors();
-        if tally.total() > 0 {
-            line(out, &format!("errors of {}: {}", variant.id(), errors(&tally)));
-        }
-    }
+    errors_of(out, results);
 }
 
 fn foot(out: &mut String, results: &Results, reason: Reason) {

@@ -78,7 +78,7 @@ pub(crate) struct RunRecord {
     /// The handshakes of `tls`: `full` or `ticket`.
     #[serde(default)]
     pub(crate) resume: Option<Name>,
-    /// The key of the certificate of a started server, of `tls`: `ec` or `rsa`.
+    /// The key of the certificate of a started server, of `tls` and `engines`: `ec`, `rsa`, `ed25519`.
     #[serde(default)]
     pub(crate) key: Option<Name>,
     /// Bytes of HTTP/2 windows that were asked for; absent: this program's own.
@@ -95,6 +95,9 @@ pub(crate) struct RunRecord {
     /// Names of the metadata that every call carries.
     #[serde(default)]
     pub(crate) metadata: Vec<String>,
+    /// Engines and groups that rows are missing of, and why: a sentence each.
+    #[serde(default)]
+    pub(crate) missing: Vec<String>,
 }
 
 /// A word that this program writes, or read from what it has written.
@@ -131,7 +134,7 @@ pub(crate) struct ServerRecord {
 /// One row: a workload over one transport.
 pub(crate) struct Variant {
     pub(crate) workload: Workload,
-    /// `plain`, `tls`, or in quick `tls-ec` and `tls-rsa`.
+    /// `plain`, `tls`, in quick `tls-ec` and `tls-rsa`, in engines its engine and suite.
     pub(crate) transport: Name,
     /// For people: `plaintext`, `TLS EC P-256`.
     pub(crate) label: String,
@@ -320,6 +323,15 @@ impl Results {
             all.merge(&variant.errors());
         }
         all
+    }
+
+    /// Whether rows of one workload stand beside each other, told apart by their transports.
+    pub(crate) fn has_rows(&self) -> bool {
+        match &*self.record.command {
+            "quick" | "engines" => true,
+            "tls" => self.variants.len() > 1,
+            _ => false,
+        }
     }
 
     /// Whether anything was measured, be it that a source is empty.

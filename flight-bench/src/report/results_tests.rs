@@ -135,6 +135,7 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             sample_rows: None,
             follow_locations: None,
             metadata: Vec::new(),
+            missing: Vec::new(),
         },
         server: Some(ServerRecord {
             kind: "child".into(),

@@ -86,7 +86,7 @@ impl Results {
     pub(crate) fn at<'a>(&self, variant: &'a Variant) -> Option<&'a str> {
         match variant.part {
             Some(part) => (variant.workload == Workload::Unary).then(|| part.kind.name()),
-            None => (self.record.command == "quick").then_some(&*variant.transport),
+            None => self.has_rows().then_some(&*variant.transport),
         }
     }
 

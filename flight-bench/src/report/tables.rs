@@ -2,12 +2,12 @@
 
 use flight_chart::Column;
 
-use super::LadderResults;
 use super::figures::{amount, count, megabytes, nanos, or_dash};
 use super::ladder::{cpu_per_gb, ratio_cell};
 use super::results::{Results, Variant};
 use super::summary::Statistic;
 use super::workload::{OPERATIONS, Workload};
+use super::{LadderResults, engines};
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 use flight_stats::median;
@@ -23,6 +23,9 @@ pub(crate) struct Table {
 pub(super) fn headline(results: &Results) -> Table {
     if results.variants.first().is_some_and(|one| one.workload == Workload::Mixed) {
         return mix(results);
+    }
+    if results.record.command == "engines" {
+        return engines::table(results);
     }
     let unit = match results.variants.first().map(|one| one.workload) {
         Some(Workload::Unary) => Some("calls/s"),
@@ -135,7 +138,7 @@ const P50: usize = 0;
 const P99: usize = 3;
 
 /// `0.61× [0.58, 0.64]`.
-fn share(ratio: &Statistic) -> Option<String> {
+pub(super) fn share(ratio: &Statistic) -> Option<String> {
     let est = ratio.est?;
     Some(match ratio.shown_interval() {
         Some((low, high)) => format!("{est:.2}× [{low:.2}, {high:.2}]"),

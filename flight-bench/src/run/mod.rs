@@ -3,6 +3,7 @@
 //! Whatever goes wrong, what was measured until then is in the results, and what was started or
 //! uploaded is stopped or deleted.
 
+mod engines;
 mod mixed;
 mod quick;
 mod record;

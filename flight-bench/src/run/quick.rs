@@ -21,24 +21,7 @@ pub(super) async fn prepare(
     results: &mut Results,
     progress: &Progress,
 ) -> Result<Vec<Arc<Job>>, Stop> {
-    let mut get = GetWork {
-        sources: Vec::new(),
-        sample_rows: work.sample_rows,
-        records_per_stream: 1,
-        batch_rows: None,
-        message_bytes: None,
-        verify: Verify::Count,
-        follow: Follow::Never,
-    };
-    let mut put = PutWork {
-        destination: None,
-        data: PutData::Generated { pool: POOL_OF_QUICK, seed: 42 },
-        batch_rows: None,
-        inflight: None,
-        upload_bytes: limits::UPLOAD_BYTES_QUICK,
-        message_bytes: flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT,
-        verify: Verify::Count,
-    };
+    let (mut get, mut put) = works(work);
     let sites = match &config.target {
         Target::Given { .. } => {
             if let Some(name) = &work.dataset {
@@ -68,6 +51,29 @@ pub(super) async fn prepare(
         jobs.push(put_row(config, site, &put, &pool, stage, results).await?);
     }
     Ok(jobs)
+}
+
+/// What all rows read and write, as far as that is known before there is a server.
+pub(super) fn works(work: &QuickWork) -> (GetWork, PutWork) {
+    let get = GetWork {
+        sources: Vec::new(),
+        sample_rows: work.sample_rows,
+        records_per_stream: 1,
+        batch_rows: None,
+        message_bytes: None,
+        verify: Verify::Count,
+        follow: Follow::Never,
+    };
+    let put = PutWork {
+        destination: None,
+        data: PutData::Generated { pool: POOL_OF_QUICK, seed: 42 },
+        batch_rows: None,
+        inflight: None,
+        upload_bytes: limits::UPLOAD_BYTES_QUICK,
+        message_bytes: flight_wire::limits::SEND_MESSAGE_BYTES_DEFAULT,
+        verify: Verify::Count,
+    };
+    (get, put)
 }
 
 /// Generated batches where quick has no file to upload, as the defaults of `put`.

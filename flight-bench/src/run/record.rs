@@ -6,7 +6,7 @@ use flight_tls::KeyPassword;
 
 use crate::cli::{Source, Verify};
 use crate::config::{
-    Arrival, Config, KeyKind, LinkConfig, MixedWork, PutData, Rate, Resume, Target, Work,
+    Arrival, Config, EnginesWork, LinkConfig, MixedWork, PutData, Rate, Resume, Target, Work,
 };
 use crate::exit::Exit;
 use crate::load::clock_in_use;
@@ -52,10 +52,11 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
     let child = matches!(config.target, Target::Child { .. });
     match &config.work {
         Work::Quick(quick) => record.sample_rows = child.then_some(quick.sample_rows),
+        Work::Engines(engines) => note_engines(&mut record, engines),
         Work::Tls(tls) => {
             record.command = "tls".into();
             record.transport = "hyper".into();
-            record.key = Some(if tls.key == KeyKind::Ec { "ec" } else { "rsa" }.into());
+            record.key = Some(tls.key.name().into());
             record.resume = Some(if tls.resume == Resume::Full { "full" } else { "ticket" }.into());
             record.verify = "none".into();
         }
@@ -114,6 +115,13 @@ fn of_link(link: &LinkConfig) -> RunRecord {
         h2_connection_window: link.connection_window,
         ..RunRecord::default()
     }
+}
+
+fn note_engines(record: &mut RunRecord, engines: &EnginesWork) {
+    record.command = "engines".into();
+    record.sample_rows = Some(engines.data.sample_rows);
+    record.key = Some(engines.key.name().into());
+    record.missing.clone_from(&engines.missing);
 }
 
 fn note_mix(record: &mut RunRecord, mixed: &MixedWork, child: bool) {

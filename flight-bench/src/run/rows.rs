@@ -10,7 +10,7 @@ use prost::Message;
 
 use super::site::{connect, site};
 use super::stage::{SAMPLE, Site, Stage};
-use super::{mixed, quick};
+use super::{engines, mixed, quick};
 use crate::cli::{Call, Source, Verify};
 use crate::config::{
     Config, ExchangeWork, GetWork, PutData, PutWork, Target, TlsWork, UnaryWork, Work,
@@ -36,6 +36,7 @@ pub(super) async fn prepare(
 ) -> Result<Vec<Arc<Job>>, Stop> {
     match &config.work {
         Work::Quick(work) => quick::prepare(config, work, stage, results, progress).await,
+        Work::Engines(work) => engines::prepare(config, work, stage, results, progress).await,
         Work::Get(work) => {
             let mut work = work.clone();
             // The perf server is the one that paces streams.
@@ -332,7 +333,7 @@ pub(super) fn plan_options(config: &Config, work: &GetWork) -> PlanOptions {
 pub(super) fn variant(site: Site, workload: Workload, acks: Option<crate::load::Acks>) -> Variant {
     Variant {
         workload,
-        transport: site.transport.into(),
+        transport: site.transport,
         label: site.label,
         url: site.url,
         tls: site.tls,

@@ -8,14 +8,14 @@ use anyhow::Context;
 use flight_net::Endpoint;
 use flight_net::client::{ConnectOptions, Connector};
 use flight_net::limits::Http2Settings;
-use flight_tls::ClientTls;
+use flight_tls::{ClientOptions, ClientTls};
 use tempfile::TempDir;
 
 use crate::config::{KeyKind, LinkConfig, QuickWork, Resume};
 use crate::exit::Stop;
 use crate::limits::CHILD_READY_TIMEOUT;
 use crate::progress::Progress;
-use crate::report::ServerRecord;
+use crate::report::{Name, ServerRecord};
 use crate::target::{self, ChildServer, TlsSide, Uploads};
 
 /// Everything that must be stopped or deleted in the end.
@@ -36,8 +36,8 @@ pub(super) struct Stage {
 pub(super) struct Site {
     pub(super) connector: Connector,
     pub(super) url: String,
-    /// `plain`, `tls`, `tls-ec`, `tls-rsa`.
-    pub(super) transport: &'static str,
+    /// `plain`, `tls`, `tls-ec`, `tls-rsa`, or of an engine: `aws-lc-aes128`.
+    pub(super) transport: Name,
     pub(super) label: String,
     pub(super) tls: Option<TlsSide>,
     /// The server's process, if this run started it.
@@ -103,31 +103,26 @@ impl Stage {
         link: &LinkConfig,
         progress: &Progress,
     ) -> Result<(ServerRecord, QuickData, Vec<Site>), Stop> {
-        check_folder("--data", work.data.as_deref())?;
-        check_folder("--certs", work.certs.as_deref())?;
-        let data = self.quick_data(program, work, progress).await?;
-        let root = work.data.clone().unwrap_or(self.folder()?.join("data"));
-        let certs = self.certificates(program, work, progress).await?;
+        let keys = [KeyKind::Ec, KeyKind::Rsa];
+        let (data, root) = self.quick_data(program, work, progress).await?;
+        let certs = self.certificates(program, work, &keys, progress).await?;
         progress.step("starting flight-server");
         let ca = certs.join("ca.pem");
         let mut sites = Vec::new();
         let mut record = None;
-        for (kind, label, transport) in
-            [("ec", "EC P-256", "tls-ec"), ("rsa", "RSA-4096", "tls-rsa")]
-        {
-            let mut args = vec![OsString::from("--listen"), "grpc+tls://127.0.0.1:0".into()];
+        for (key, transport) in keys.into_iter().zip(["tls-ec", "tls-rsa"]) {
+            let label = key.label();
+            let mut args = secure(&certs, key);
             if record.is_none() {
                 args.extend(["--listen".into(), "grpc://127.0.0.1:0".into()]);
-            }
-            for (flag, suffix) in [("--tls-cert", "pem"), ("--tls-key", "key")] {
-                args.extend([flag.into(), certs.join(format!("server-{kind}.{suffix}")).into()]);
             }
             let (server, endpoints) = self.start(program, &root, &args).await?;
             let pid = server.pid;
             record.get_or_insert(server);
             for endpoint in endpoints {
                 let site = if endpoint.is_tls() {
-                    let (tls, side) = TlsSide::of_child(ca.clone(), label, false)?;
+                    let options = ClientOptions::default();
+                    let (tls, side) = TlsSide::of_child(ca.clone(), label, None, options)?;
                     Site::new(endpoint, Some((tls, side)), transport, format!("TLS {label}"), link)
                 } else {
                     Site::new(endpoint, None, "plain", "plaintext".to_owned(), link)
@@ -135,7 +130,7 @@ impl Stage {
                 sites.push(Site { pid, ..site });
             }
         }
-        sites.sort_by_key(|site| site.transport);
+        sites.sort_by(|one, other| one.transport.cmp(&other.transport));
         Ok((record.expect("two were started"), data, sites))
     }
 
@@ -148,37 +143,34 @@ impl Stage {
         link: &LinkConfig,
     ) -> Result<(ServerRecord, Site), Stop> {
         let certs = self.folder()?.join("certs");
-        target::make_certificates(program, &certs).await?;
+        target::make_certificates(program, &[key], &certs).await?;
         let data = self.folder()?.join("data");
         std::fs::create_dir_all(&data).context("cannot make a temporary folder")?;
-        let (file, label) = match key {
-            KeyKind::Ec => ("server-ec", "EC P-256"),
-            KeyKind::Rsa => ("server-rsa", "RSA-4096"),
-        };
-        let mut args = vec![OsString::from("--listen"), "grpc+tls://127.0.0.1:0".into()];
-        for (flag, suffix) in [("--tls-cert", "pem"), ("--tls-key", "key")] {
-            args.extend([flag.into(), certs.join(format!("{file}.{suffix}")).into()]);
-        }
-        let (server, endpoints) = self.start(program, &data, &args).await?;
+        let label = key.label();
+        let (server, endpoints) = self.start(program, &data, &secure(&certs, key)).await?;
         let endpoint =
             endpoints.into_iter().next().context("the started server has no endpoint")?;
         let no_resumption = resume == Resume::Full;
-        let side = Some(TlsSide::of_child(certs.join("ca.pem"), label, no_resumption)?);
+        let options = ClientOptions { no_resumption, ..ClientOptions::default() };
+        let side = Some(TlsSide::of_child(certs.join("ca.pem"), label, None, options)?);
         let site = Site::new(endpoint, side, "tls", format!("TLS {label}"), link);
         let pid = server.pid;
         Ok((server, Site { pid, ..site }))
     }
 
-    async fn quick_data(
+    /// What the servers of quick serve, and its folder.
+    pub(super) async fn quick_data(
         &mut self,
         program: &Path,
         work: &QuickWork,
         progress: &Progress,
-    ) -> Result<QuickData, Stop> {
+    ) -> Result<(QuickData, PathBuf), Stop> {
+        check_folder("--data", work.data.as_deref())?;
+        check_folder("--certs", work.certs.as_deref())?;
         let (Some(root), Some(name)) = (&work.data, &work.dataset) else {
             let folder = self.folder()?.join("data");
             let file = sample(program, work.sample_rows, &folder, progress).await?;
-            return Ok(QuickData { components: vec![SAMPLE.to_owned()], file });
+            return Ok((QuickData { components: vec![SAMPLE.to_owned()], file }, folder));
         };
         let candidates = ["feather", "arrow", "arrows", "parquet"];
         let file = candidates
@@ -192,13 +184,16 @@ impl Stage {
                 root.display()
             ))
         })?;
-        Ok(QuickData { components: name.split('/').map(str::to_owned).collect(), file })
+        let components = name.split('/').map(str::to_owned).collect();
+        Ok((QuickData { components, file }, root.clone()))
     }
 
-    async fn certificates(
+    /// The folder of the certificates that were given, or are made now.
+    pub(super) async fn certificates(
         &mut self,
         program: &Path,
         work: &QuickWork,
+        keys: &[KeyKind],
         progress: &Progress,
     ) -> Result<PathBuf, Stop> {
         if let Some(certs) = &work.certs {
@@ -206,7 +201,7 @@ impl Stage {
         }
         progress.step("making certificates");
         let certs = self.folder()?.join("certs");
-        target::make_certificates(program, &certs).await?;
+        target::make_certificates(program, keys, &certs).await?;
         Ok(certs)
     }
 
@@ -249,7 +244,7 @@ impl Site {
     pub(super) fn new(
         endpoint: Endpoint,
         tls: Option<(ClientTls, TlsSide)>,
-        transport: &'static str,
+        transport: impl Into<Name>,
         label: String,
         link: &LinkConfig,
     ) -> Self {
@@ -275,12 +270,21 @@ impl Site {
         Self {
             connector: Connector::new(endpoint, config, options),
             url,
-            transport,
+            transport: transport.into(),
             label,
             tls: side,
             pid: None,
         }
     }
+}
+
+/// The options of a server that speaks TLS with a certificate of this kind of key.
+pub(super) fn secure(certs: &Path, key: KeyKind) -> Vec<OsString> {
+    let mut args = vec![OsString::from("--listen"), "grpc+tls://127.0.0.1:0".into()];
+    for (flag, suffix) in [("--tls-cert", "pem"), ("--tls-key", "key")] {
+        args.extend([flag.into(), certs.join(format!("server-{}.{suffix}", key.name())).into()]);
+    }
+    args
 }
 
 fn check_folder(flag: &str, given: Option<&Path>) -> Result<(), Stop> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::child::run;
+use crate::config::KeyKind;
 use crate::exit::Stop;
 
 /// The flight-server to start: the one given, or the one beside this program.
@@ -49,11 +50,18 @@ pub(crate) async fn make_sample(program: &Path, rows: u64, file: &Path) -> anyho
     run(program, &[&words[..], &[file.as_os_str()]].concat()).await
 }
 
-/// Writes an authority and server certificates into `folder`.
+/// Writes an authority, a server certificate for each kind of key, and a client's into `folder`.
 ///
 /// # Errors
 ///
 /// flight-server failed; its sentence.
-pub(crate) async fn make_certificates(program: &Path, folder: &Path) -> anyhow::Result<()> {
-    run(program, &[OsStr::new("certs"), OsStr::new("--out"), folder.as_os_str()]).await
+pub(crate) async fn make_certificates(
+    program: &Path,
+    keys: &[KeyKind],
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let keys = keys.iter().flat_map(|key| ["--key", key.name()]).map(OsStr::new);
+    let mut words: Vec<&OsStr> = std::iter::once(OsStr::new("certs")).chain(keys).collect();
+    words.extend([OsStr::new("--out"), folder.as_os_str()]);
+    run(program, &words).await
 }

@@ -84,17 +84,18 @@ impl TlsSide {
     pub(crate) fn of_child(
         ca: PathBuf,
         certificate: &str,
-        no_resumption: bool,
+        identity: Option<ClientIdentity>,
+        options: ClientOptions,
     ) -> Result<(ClientTls, Self), Stop> {
-        let options = ClientOptions { no_resumption, ..ClientOptions::default() };
-        let tls = client_config(Trust::Roots(ca), None, options)
+        let client_certificate = identity.is_some();
+        let tls = client_config(Trust::Roots(ca), identity, options)
             .map_err(|error| Stop::usage(format!("--certs: {error}")))?;
         let side = Self {
             engine: Some(tls.engine().to_string()),
             certificate: Some(certificate.to_owned()),
             trust: "ca".into(),
             verified: true,
-            client_certificate: false,
+            client_certificate,
             version: None,
             suite: None,
             group: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flight_chart::limits::SERIES_MAX;
 use flight_chart::{Axis, Bar, Caption, Estimate, Series, Unit};
 use hdrhistogram::Histogram;
 
@@ -103,6 +104,8 @@ pub(super) fn over_time(results: &Results) -> String {
         }
         // Slices have no operations: the parts that move batches are drawn by their bytes.
         [one, ..] if one.workload == Workload::Mixed => return over_time_of_mix(results, slice_s),
+        // More lines than can be told apart.
+        many if many.len() > SERIES_MAX => return String::new(),
         several => {
             let mean = |variant: &Variant| Series {
                 name: name(variant),
@@ -232,7 +235,11 @@ pub(super) fn spectra(results: &Results) -> String {
             let points = spectrum(&variant.latencies(), metrics(workload, false)[0])?;
             Some(Series { name: variant.label.clone(), points })
         });
-        draw_spectrum(name_of_chart, title, &series.collect::<Vec<_>>())
+        let series: Vec<Series> = series.collect();
+        if series.len() > SERIES_MAX {
+            return String::new();
+        }
+        draw_spectrum(name_of_chart, title, &series)
     };
     of(Workload::Get, "latency-get", "DoGet: wait for the next batch, by percentile")
         + &of(Workload::Put, "latency-put", "DoPut: batch to its acknowledgement, by percentile")

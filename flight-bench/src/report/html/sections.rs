@@ -1,8 +1,8 @@
 //! What stands on the page of a run, in its order.
 
-use super::super::facts;
 use super::super::results::{Results, Variant};
 use super::super::tables::{self, headline, latency};
+use super::super::{engines, facts};
 use super::{Part, bullets, charts, cpu, paragraph, strong, table};
 
 /// Parts with nothing in them are left out, so that a run that broke off is short.
@@ -39,6 +39,9 @@ fn figures(results: &Results) -> String {
 fn definition(results: &Results) -> &'static str {
     if results.record.command == "mixed" {
         return tables::MIX_DEFINITION;
+    }
+    if results.record.command == "engines" {
+        return engines::DEFINITION;
     }
     if !results.variants.iter().any(|variant| variant.workload.moves_batches()) {
         "Calls or connections that ended in the window, by wall time. Intervals are of 95 % over repeats."
