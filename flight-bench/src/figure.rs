@@ -154,9 +154,15 @@ impl Figure {
         figures
     }
 
-    /// Whether a verdict on it decides the exit code: it is a throughput, or all there is.
-    pub(crate) fn gates(&self) -> bool {
-        matches!(self.kind, Kind::Rate { rate: 0, .. } | Kind::WallTime)
+    /// Whether a verdict on it decides the exit code: it is a throughput, or all there is. In an open
+    /// loop the throughput is the rate that was asked for, and response times decide.
+    pub(crate) fn gates(&self, is_paced: bool) -> bool {
+        match self.kind {
+            Kind::Rate { rate, .. } => rate == 0 && !is_paced,
+            Kind::Percentile { metric, .. } => is_paced && metric.is_response(),
+            Kind::WallTime => true,
+            Kind::Errors => false,
+        }
     }
 
     /// The workload without which there is no such figure.
@@ -419,14 +425,28 @@ mod tests {
     fn the_throughput_comes_first_and_gates_alone() {
         let figures = Figure::of_run(&single(Workload::Get));
         assert_eq!(figures[0].to_string(), "get.bytes_per_s");
-        assert_eq!(figures.iter().filter(|figure| figure.gates()).count(), 1);
+        assert_eq!(figures.iter().filter(|figure| figure.gates(false)).count(), 1);
         let quick = Figure::of_run(&six_rows());
-        assert_eq!(quick.iter().filter(|figure| figure.gates()).count(), 6);
+        assert_eq!(quick.iter().filter(|figure| figure.gates(false)).count(), 6);
         let mut names: Vec<String> = quick.iter().map(Figure::to_string).collect();
         assert!(names.iter().any(|name| name == "put.bytes_per_s@tls-rsa"), "{names:?}");
         names.sort();
         names.dedup();
         assert_eq!(names.len(), quick.len());
+    }
+
+    #[test]
+    fn where_the_rate_is_asked_for_response_times_gate() {
+        let gates = |name: &str, is_paced| Figure::parse(name).expect("a name").gates(is_paced);
+        for name in ["get.bytes_per_s", "unary.calls_per_s", "mixed.operations_per_s"] {
+            assert!(gates(name, false) && !gates(name, true), "{name}");
+        }
+        for name in ["get.response.p99", "unary.response.p50", "mixed.response.p99"] {
+            assert!(gates(name, true) && !gates(name, false), "{name}");
+        }
+        for name in ["unary.service.p99", "unary.lag.p99", "errors", "get.batches_per_s"] {
+            assert!(!gates(name, true) && !gates(name, false), "{name}");
+        }
     }
 
     #[test]

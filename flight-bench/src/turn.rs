@@ -136,13 +136,17 @@ pub(crate) fn config_of(words: impl IntoIterator<Item = OsString>) -> Result<Con
     Ok(config)
 }
 
-/// Runs what `config` says.
+/// Runs what `config` says, in this round of the series: measurements of one round draw alike.
 ///
 /// # Errors
 ///
 /// The run failed or was broken off: a series has no use for figures beside failures.
-pub(crate) async fn measure(config: &Config, interrupt: &Interrupt) -> Result<Results, Stop> {
-    let results = Box::pin(run::run(config, interrupt)).await;
+pub(crate) async fn measure(
+    config: &Config,
+    round: usize,
+    interrupt: &Interrupt,
+) -> Result<Results, Stop> {
+    let results = Box::pin(run::run_from(config, round as u64, interrupt)).await;
     let outcome = &results.outcome;
     if outcome.exit != Exit::Done {
         let why = outcome.error.clone().unwrap_or_else(|| "the run failed".to_owned());

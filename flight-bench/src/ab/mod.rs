@@ -197,9 +197,10 @@ async fn pairs(
         }
         let mut measured: [Option<Measurement>; 2] = [None, None];
         for index in order_of(pair, 2) {
-            let measurement = config.sides[index].measure(interrupt).await.map_err(|stop| {
-                stop.because(format!("pair {}, side {}", pair + 1, LETTERS[index]))
-            })?;
+            let measurement =
+                config.sides[index].measure(pair, interrupt).await.map_err(|stop| {
+                    stop.because(format!("pair {}, side {}", pair + 1, LETTERS[index]))
+                })?;
             measured[index] = Some(measurement);
         }
         let [Some(base), Some(value)] = measured else { continue };
@@ -250,13 +251,14 @@ impl AbResults {
         if self.pairs < 2 {
             return Ok(());
         }
-        let judged = Judged { equivalence, floor: self.floor.as_ref() };
+        let is_paced = self.records.iter().flatten().any(|record| record.model == "open");
+        let judged = Judged { equivalence, floor: self.floor.as_ref(), is_paced };
         let mut rows = Vec::new();
         for series in &self.series {
             let [base, value] = &series.sides;
             match Row::paired(&series.figure, value, base, judged) {
                 Ok(row) => rows.push(row),
-                Err(error) if series.figure.gates() => {
+                Err(error) if series.figure.gates(is_paced) => {
                     let sentence = format!("{} cannot be compared: {error}", series.figure);
                     return Err(Stop::failed(anyhow::Error::msg(sentence)));
                 }

@@ -115,15 +115,19 @@ impl Side {
         }
     }
 
-    /// Measures the side once.
+    /// Measures the side once, as one of a pair: both sides of it draw alike.
     ///
     /// # Errors
     ///
     /// The run or the command failed, or the user broke it off.
-    pub(super) async fn measure(&self, interrupt: &Interrupt) -> Result<Measurement, Stop> {
+    pub(super) async fn measure(
+        &self,
+        pair: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Measurement, Stop> {
         match self {
             Self::Bench { config, .. } => {
-                let results = turn::measure(config, interrupt).await?;
+                let results = turn::measure(config, pair, interrupt).await?;
                 let values = turn::figures(&results)?;
                 Ok(Measurement { values, warnings: results.warnings })
             }

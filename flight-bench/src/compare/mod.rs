@@ -235,7 +235,8 @@ impl Comparison {
         check_repeats(base_name, base)?;
         check_repeats(value_name, value)?;
         let equivalence = judging.equivalence.unwrap_or_else(default_equivalence);
-        let (rows, skipped) = rows(value, base, Judged { equivalence, floor })?;
+        let is_paced = value.record.model == "open";
+        let (rows, skipped) = rows(value, base, Judged { equivalence, floor, is_paced })?;
         let side = |name: &str, results: &Results| Side {
             name: name.to_owned(),
             id: results.id.clone(),
@@ -248,7 +249,7 @@ impl Comparison {
             skipped,
             warnings: differences::warnings(value, base),
             thresholds: judge(thresholds, value, Some(base)),
-            is_paced: value.record.model == "open",
+            is_paced,
             is_of_mix: value.record.mix.is_some(),
             floor: floor.cloned(),
         })
@@ -291,7 +292,7 @@ fn rows(
         };
         match Row::unpaired(&figure, &ours, &theirs, judged) {
             Ok(row) => rows.push(row),
-            Err(error) if figure.gates() => return Err(cannot(&figure, &error)),
+            Err(error) if figure.gates(judged.is_paced) => return Err(cannot(&figure, &error)),
             Err(error) => skipped.push(format!("{figure} is not compared: {error}")),
         }
     }

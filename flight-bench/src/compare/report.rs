@@ -69,7 +69,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(of_floor(&comparison.rows, comparison.floor.as_ref()));
     if comparison.is_paced {
         notes.push(
-            "an open loop: the rate is the one that was asked for; what differs is the response"
+            "an open loop: the rate is the one that was asked for; response times decide"
                 .to_owned(),
         );
     }
@@ -98,18 +98,28 @@ pub(crate) fn of_floor(rows: &[Row], floor: Option<&Floor>) -> Vec<String> {
 pub(crate) fn correction(rows: &[Row], test: &str) -> String {
     let gating = rows.iter().filter(|row| row.gates).count();
     let others = rows.len() - gating;
+    // What decides in an open loop.
+    let paced = rows.iter().any(|row| row.gates && row.figure.contains(".response."));
+    let what = if paced { "response times" } else { "throughputs" };
+    let first = rows.first().is_some_and(|row| row.gates);
+    let one = rows.iter().find(|row| row.gates).map_or("", |row| &row.figure);
+    let decides = if first { "the first row" } else { one };
     match (gating, others) {
         // One question needs no correction.
         (0 | 1, 0) => format!("p: {test}"),
-        (1, 1) => format!("p: {test} · the first row decides the exit code"),
+        (1, 1) => format!("p: {test} · {decides} decides the exit code"),
         (1, _) => format!(
-            "p: {test}; Holm over the {others} figures that do not gate · the first row decides the \
+            "p: {test}; Holm over the {others} figures that do not gate · {decides} decides the exit \
+             code"
+        ),
+        (0, _) => format!(
+            "p: {test}; Holm over {others} figures · no response time has enough events to decide the \
              exit code"
         ),
-        (_, 0) => format!("p: {test}; Holm over {gating} throughputs, which decide the exit code"),
+        (_, 0) => format!("p: {test}; Holm over {gating} {what}, which decide the exit code"),
         _ => format!(
-            "p: {test}; Holm over {gating} throughputs, which decide the exit code, and over \
-             {others} other figures"
+            "p: {test}; Holm over {gating} {what}, which decide the exit code, and over {others} \
+             other figures"
         ),
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) equivalence: Band,
     /// What equal sides differ by on this machine, where that is known.
     pub(crate) floor: Option<&'a Floor>,
+    /// Whether the rate was asked for, in place of measured.
+    pub(crate) is_paced: bool,
 }
 
 /// The comparison of one figure.
@@ -132,7 +134,7 @@ impl Row {
             pairs_further: None,
             band: figure.band(judged.equivalence).bounds().1 - 1.0,
             floor: judged.floor.and_then(|floor| figure.floor(floor)),
-            gates: figure.gates(),
+            gates: figure.gates(judged.is_paced),
         }
     }
 
@@ -328,7 +330,7 @@ mod tests {
     }
 
     fn judged(floor: Option<&Floor>) -> Judged<'_> {
-        Judged { equivalence: Band::new(0.05).expect("a share"), floor }
+        Judged { equivalence: Band::new(0.05).expect("a share"), floor, is_paced: false }
     }
 
     fn unpaired(name: &str, values: &[f64], base: &[f64]) -> Row {

@@ -1,7 +1,10 @@
 //! What is said of two runs whose difference is known.
 
+use std::time::Duration;
+
 use super::*;
 use crate::cli::Format;
+use crate::record::Metric;
 use crate::report::Workload;
 use crate::report::tests::single;
 
@@ -161,6 +164,43 @@ fn gates_of_a_mix_are_one_family_and_the_text_says_so() {
         assert!(text.contains(want), "{want:?} is missing in\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+/// Calls at a rate that was asked for: `calls` were made, and answered in twice the time or the same.
+fn paced(name: &str, calls: u64, twice: bool) -> (String, Results) {
+    let mut run = single(Workload::Unary);
+    run.record.model = "open".into();
+    for measured in &mut run.variants[0].measured {
+        measured.repeat.recording.counts.transfer.batches = calls;
+        if twice {
+            let latencies = &mut measured.repeat.recording.latencies;
+            for micros in 1..=1000 {
+                latencies.record(Metric::UnaryResponse, Duration::from_micros(micros + 1000));
+            }
+        }
+    }
+    (name.to_owned(), run)
+}
+
+#[test]
+fn where_the_rate_was_asked_for_response_times_decide() {
+    let compared = |value: (String, Results)| {
+        let base = paced("main", 1000, false);
+        let judging = Judging::default();
+        Comparison::of(&value, &base, &judging, &[], &Known::default()).expect("comparable runs")
+    };
+    // Fewer arrivals were drawn: nothing got worse.
+    let fewer = compared(paced("pr", 900, false));
+    assert_eq!(fewer.exit(true), Exit::Done, "{fewer:?}");
+    assert!(fewer.rows[0].ratio.value < 0.95 && !fewer.rows[0].gates, "{fewer:?}");
+    let slower = compared(paced("pr", 1000, true));
+    assert_eq!(slower.exit(false), Exit::Regressed, "{slower:?}");
+    for (compared, want) in [
+        (&fewer, "an open loop: the rate is the one that was asked for; response times decide"),
+        (&slower, "Holm over 2 response times, which decide the exit code, and over "),
+    ] {
+        assert!(compared.text().contains(want), "{want:?} is missing in\n{}", compared.text());
+    }
 }
 
 #[test]

@@ -64,7 +64,6 @@ pub(crate) struct Pace {
     /// Batches, calls or operations a second of all streams together.
     pub(crate) per_second: f64,
     pub(crate) arrival: Arrival,
-    pub(crate) seed: u64,
 }
 
 #[derive(Debug)]

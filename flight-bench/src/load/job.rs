@@ -7,6 +7,7 @@ use flight_net::client::{Connector, Sockets};
 
 use super::Request;
 use super::link::Link;
+use super::seed::Seed;
 use crate::config::{Extent, Load, Pace, Resume};
 use crate::record::{Failure, Metric};
 use crate::target::{Capability, Plan};
@@ -20,7 +21,13 @@ pub(crate) struct Job {
     /// The server's process, where it runs on this machine and is known.
     pub(crate) server_pid: Option<u32>,
     /// Of an open loop, once it is known; until then, and without one, the loop is closed.
-    pub(crate) pace: OnceLock<Pace>,
+    pub(crate) pace: OnceLock<SetPace>,
+}
+
+/// The pace of an open loop, and what its arrivals are drawn by.
+pub(crate) struct SetPace {
+    pub(crate) pace: Pace,
+    pub(crate) seed: Seed,
 }
 
 pub(crate) enum JobWork {
@@ -36,7 +43,7 @@ pub(crate) enum JobWork {
 pub(crate) struct MixedJob {
     /// Each with its weight.
     pub(crate) parts: Vec<(u64, OperationJob)>,
-    pub(crate) seed: u64,
+    pub(crate) seed: Seed,
 }
 
 /// What one operation of a mix does.
@@ -153,6 +160,16 @@ impl Job {
         match &self.work {
             JobWork::Get(get) => &get.places,
             _ => &[],
+        }
+    }
+
+    /// Whatever is drawn at random is another draw in another round.
+    pub(crate) fn turn_to(&self, round: u64) {
+        if let Some(set) = self.pace.get() {
+            set.seed.turn_to(round);
+        }
+        if let JobWork::Mixed(mix) = &self.work {
+            mix.seed.turn_to(round);
         }
     }
 

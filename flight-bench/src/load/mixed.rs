@@ -24,7 +24,7 @@ pub(super) async fn run(stream: &Stream, job: &MixedJob, extent: Extent) {
     };
     let weights = job.parts.iter().map(|(weight, _)| *weight);
     // Streams that draw alike would all do the same at once.
-    let mut draw = Draw::new(weights, job.seed.wrapping_add(stream.id as u64));
+    let mut draw = Draw::new(weights, job.seed.get().wrapping_add(stream.id as u64));
     while left > 0 && !stream.gate.is_over() {
         let part = draw.next();
         let intended = stream.next_arrival().await;

@@ -16,6 +16,7 @@ mod pace;
 mod paced;
 mod put;
 mod resources;
+mod seed;
 mod sockets;
 mod stream;
 mod timeline;
@@ -39,10 +40,11 @@ pub(crate) use clock::{ClockInUse, in_use as clock_in_use, ticker};
 pub(crate) use gate::Interrupt;
 pub(crate) use job::{
     Acks, ConnectJob, ExchangeJob, GetCheck, GetJob, Job, JobWork, MixedJob, OperationJob, PutJob,
-    UnaryJob,
+    SetPace, UnaryJob,
 };
 pub(crate) use resources::Resources;
 use resources::{Watch, sampled};
+pub(crate) use seed::Seed;
 pub(crate) use sockets::{TcpAmounts, TcpSpent};
 pub(crate) use timeline::CpuSample;
 pub(crate) use unary::Request;

@@ -27,11 +27,11 @@ impl Paced {
     /// What stream `id` asks the server for, in an open loop: its share of the rate.
     pub(super) fn of(job: &Job, id: usize) -> Option<Self> {
         let JobWork::Get(_) = job.work else { return None };
-        let pace = job.pace.get()?;
+        let set = job.pace.get()?;
         let request = PaceRequest {
-            per_second: pace.per_second / job.load.streams as f64,
-            poisson: pace.arrival == Arrival::Poisson,
-            seed: pace.seed.wrapping_add(id as u64),
+            per_second: set.pace.per_second / job.load.streams as f64,
+            poisson: set.pace.arrival == Arrival::Poisson,
+            seed: set.seed.get().wrapping_add(id as u64),
             after: None,
         };
         let (opened, last) = (Cell::new(0), Cell::new(None));

@@ -153,12 +153,13 @@ async fn work_on(stream: &Stream, job: &Job) {
 
 /// What lets this thread's streams go, in an open loop; its share of the rate is that of its streams.
 fn pacer(job: &Job, thread: usize, streams: usize) -> Option<Rc<Pacer>> {
-    let pace = *job.pace.get()?;
+    let set = job.pace.get()?;
+    let pace = set.pace;
     if matches!(job.work, JobWork::Get(_)) {
         return None; // The server paces what it sends.
     }
     let share = streams as f64 / job.load.streams as f64;
-    let (per_second, seed) = (pace.per_second * share, pace.seed.wrapping_add(thread as u64));
+    let (per_second, seed) = (pace.per_second * share, set.seed.get().wrapping_add(thread as u64));
     // Threads that tick alike would tick at once.
     let ahead = thread as f64 / job.load.threads as f64 / per_second;
     let begin = move || {

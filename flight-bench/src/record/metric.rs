@@ -145,6 +145,19 @@ impl Metric {
         }
     }
 
+    /// Whether it is the time from when something was due to its end, which an open loop is asked for.
+    pub(crate) fn is_response(self) -> bool {
+        matches!(
+            self,
+            Self::GetResponse
+                | Self::PutResponse
+                | Self::UnaryResponse
+                | Self::ConnectResponse
+                | Self::ExchangeResponse
+                | Self::MixedResponse
+        )
+    }
+
     /// Whether it is recorded in an open loop alone: once for each thing that was due.
     pub(crate) fn is_of_open_loop(self) -> bool {
         matches!(

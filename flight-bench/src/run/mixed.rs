@@ -10,7 +10,7 @@ use super::stage::{SAMPLE, Stage};
 use crate::cli::{Follow, Source};
 use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutWork, Target};
 use crate::exit::Stop;
-use crate::load::{Job, JobWork, MixedJob, OperationJob, Request, UnaryJob};
+use crate::load::{Job, JobWork, MixedJob, OperationJob, Request, Seed, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Part, Results, Variant, Workload};
 use crate::target::{Capability, Control, PlanOptions, descriptor, only_dataset};
@@ -74,7 +74,7 @@ pub(super) async fn prepare(
     Ok(vec![Arc::new(Job {
         connector: site.connector,
         load: config.load.clone(),
-        work: JobWork::Mixed(MixedJob { parts, seed: work.seed }),
+        work: JobWork::Mixed(MixedJob { parts, seed: Seed::new(work.seed) }),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     })])

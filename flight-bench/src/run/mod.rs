@@ -15,9 +15,9 @@ mod verify;
 use std::sync::Arc;
 
 use crate::cli::Call;
-use crate::config::{Config, Load, Pace, Rate};
+use crate::config::{Config, Pace, Rate};
 use crate::exit::{Exit, Stop};
-use crate::load::{self, Interrupt, Job, JobWork, Repeat};
+use crate::load::{self, Interrupt, Job, JobWork, Repeat, Seed, SetPace};
 use crate::progress::{Counted, Progress, Row};
 use crate::record::ErrorTally;
 use crate::record::Live;
@@ -28,10 +28,15 @@ use stage::Stage;
 
 /// Runs what `config` says; the results tell how it ended.
 pub(crate) async fn run(config: &Config, interrupt: &Interrupt) -> Results {
+    run_from(config, 0, interrupt).await
+}
+
+/// The same as a part of a series: what is drawn at random is drawn for `first_round` and on.
+pub(crate) async fn run_from(config: &Config, first_round: u64, interrupt: &Interrupt) -> Results {
     let mut results = record::of(config);
     let mut stage = Stage::new(&config.link);
     let progress = Progress::new(&config.output);
-    let ended = stages(config, interrupt, &mut stage, &mut results, &progress).await;
+    let ended = stages(config, first_round, interrupt, &mut stage, &mut results, &progress).await;
     progress.clear();
     // A server that died by itself is the reason of whatever failed because of it.
     let ended = ended.map_err(|stop| stage.explained(stop));
@@ -42,6 +47,7 @@ pub(crate) async fn run(config: &Config, interrupt: &Interrupt) -> Results {
 
 async fn stages(
     config: &Config,
+    first_round: u64,
     interrupt: &Interrupt,
     stage: &mut Stage,
     results: &mut Results,
@@ -52,7 +58,8 @@ async fn stages(
         () = interrupt.wait() => return Err(Stop::interrupted()),
     };
     open_loop(config, &jobs, results, progress, interrupt).await?;
-    let measured = rounds(&config.load, &jobs, &mut results.variants, progress, interrupt).await;
+    let variants = &mut results.variants;
+    let measured = rounds(config, first_round, &jobs, variants, progress, interrupt).await;
     results.note_caps(shown_by(results));
     results.warnings.extend(early(&results.variants));
     measured?;
@@ -78,9 +85,10 @@ async fn open_loop(
             }
         };
         results.record.rate = Some(per_second);
-        let pace = Pace { per_second, arrival: asked.arrival, seed: SEED_OF_ARRIVALS };
+        let pace = Pace { per_second, arrival: asked.arrival };
+        let seed = Seed::new(results.record.seed.unwrap_or_default());
         // Set once: nobody else sets it.
-        let _ = job.pace.set(pace);
+        let _ = job.pace.set(SetPace { pace, seed });
     }
     Ok(())
 }
@@ -103,22 +111,22 @@ async fn closed_rate(job: &Arc<Job>, interrupt: &Interrupt) -> Result<f64, Stop>
     Ok(rate)
 }
 
-/// The same arrivals in each repeat: what differs is the server's doing.
-const SEED_OF_ARRIVALS: u64 = 42;
-
 /// Measures every row once a round. The order is reversed in every other round, so that a drift of
 /// the machine within rounds hits all rows alike.
 async fn rounds(
-    load: &Load,
+    config: &Config,
+    first_round: u64,
     jobs: &[Arc<Job>],
     variants: &mut [Variant],
     progress: &Progress,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
+    let load = &config.load;
     progress.expect(load.repeats * jobs.len());
     for round in 0..load.repeats {
         for (order, index) in order_of(round, jobs.len()).into_iter().enumerate() {
             let job = &jobs[index];
+            job.turn_to(first_round.saturating_add(round as u64));
             // A mix is one job; the variants of its parts follow its own.
             let [variant, parts @ ..] = &mut variants[index..] else { continue };
             let live: Vec<Arc<Live>> = (0..load.threads).map(|_| Arc::default()).collect();

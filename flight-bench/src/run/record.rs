@@ -14,6 +14,9 @@ use crate::report::{Host, Outcome, Results, RunRecord, ServerRecord, Warning};
 use crate::saved::id_of;
 use crate::workload::Kind;
 
+/// What the arrivals of the first round are drawn by, where the data have no seed.
+const SEED_OF_ARRIVALS: u64 = 42;
+
 /// Empty results for `config`.
 pub(super) fn of(config: &Config) -> Results {
     let started = SystemTime::now();
@@ -146,6 +149,8 @@ fn note_mix(record: &mut RunRecord, mixed: &MixedWork, child: bool) {
 /// Notes an open loop.
 fn note_pace(record: &mut RunRecord, config: &Config) {
     let Some(pace) = config.pace else { return };
+    // That of generated data is good for both.
+    record.seed = record.seed.or(Some(SEED_OF_ARRIVALS));
     record.model = "open".into();
     let arrival = if pace.arrival == Arrival::Poisson { "poisson" } else { "uniform" };
     record.arrival = Some(arrival.into());

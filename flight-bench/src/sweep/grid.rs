@@ -163,7 +163,8 @@ impl Grid {
                 let setting = &self.settings[index];
                 let name = label(&self.vary, &results.settings[index].values);
                 let failed = |stop: Stop| stop.because(format!("round {}, {name}", round + 1));
-                let found = turn::measure(&setting.config, interrupt).await.map_err(failed)?;
+                let found =
+                    turn::measure(&setting.config, round, interrupt).await.map_err(failed)?;
                 let arrivals = Arrivals::of(&setting.config);
                 let point = point(&found, arrivals, &self.metric, round, order).map_err(failed)?;
                 let value = self.told_of(&point, results.workload);
@@ -234,7 +235,7 @@ pub(super) async fn ceiling_of(
     interrupt: &Interrupt,
 ) -> Result<(f64, Results), Stop> {
     let failed = |stop: Stop| stop.because("the closed loop".to_owned());
-    let found = turn::measure(config, interrupt).await.map_err(failed)?;
+    let found = turn::measure(config, 0, interrupt).await.map_err(failed)?;
     let rates = Figure::events(workload).values(&found).unwrap_or_default();
     let rate = flight_stats::geometric_mean(&rates, flight_stats::Confidence::P95);
     match rate {
