@@ -35,6 +35,9 @@ pub(crate) const OFFERED_DEVIATIONS: f64 = 4.0;
 pub(crate) const DURATION_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The shortest window: below it, a window holds a handful of batches.
 pub(crate) const WINDOW_MIN: Duration = Duration::from_millis(10);
+/// Window and warm-up of each of several rows, unless others are asked for.
+pub(crate) const ROW_WINDOW: Duration = Duration::from_secs(1);
+pub(crate) const ROW_WARMUP: Duration = Duration::from_millis(300);
 /// Rows of a generated batch.
 pub(crate) const BATCH_ROWS_MAX: u64 = flight_sample::limits::BATCH_ROWS_MAX as u64;
 /// Distinct batches that are generated or sliced from a file.

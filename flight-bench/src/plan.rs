@@ -103,6 +103,9 @@ fn variants(config: &Config) -> Vec<String> {
         Work::Get(_) => one("get"),
         Work::Put(_) => one("put"),
         Work::Unary(work) => one(&format!("unary {}", work.call.name())),
+        Work::Tls(work) if work.rows.len() > 1 => {
+            work.rows.iter().map(|row| format!("tls.{}", row.id())).collect()
+        }
         Work::Tls(_) => one("tls"),
         Work::Engines(work) => {
             let suites = |engine| {

@@ -130,6 +130,15 @@ pub(crate) fn config_of(words: impl IntoIterator<Item = OsString>) -> Result<Con
         first.trim_start_matches("error: ").to_owned()
     })?;
     let mut config = Config::from_cli(cli).map_err(|stop| stop.to_string())?;
+    if let Work::Tls(work) = &config.work
+        && work.rows.len() > 1
+    {
+        return Err(
+            "tls has several rows there, and one is compared with itself; choose it, such as \
+                    with --resume full"
+                .to_owned(),
+        );
+    }
     config.load.repeats = 1;
     config.output.progress = Progress::None;
     config.output.keep = None;

@@ -50,7 +50,7 @@ pub(crate) use selftest::SelftestArgs;
 pub(crate) use source::{Source, Text, named};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
-pub(crate) use tls::{KeyKind, Resume, TlsSubjectArgs};
+pub(crate) use tls::{KeyKind, Mutual, Resume, TlsRowsArgs, TlsSubjectArgs};
 pub(crate) use unary::{Call, UnaryArgs};
 
 /// What stands below the options in every help page.
@@ -142,8 +142,10 @@ pub(crate) enum Command {
     /// Measures connections: how many are ready a second, and what their steps take.
     ///
     /// Each stream connects, makes a call, and closes, over and over: socket, TLS handshake, HTTP/2
-    /// and the first answer. With full handshakes or resumed sessions, EC or RSA keys. Without a
-    /// TARGET a flight-server with a certificate of its own is started.
+    /// and the first answer, each by itself. Without a TARGET servers with certificates of their own
+    /// are started, and rows are measured in interleaved rounds: each engine with full handshakes and
+    /// resumed sessions, other groups, other keys, mutual TLS; or each combination of what --resume,
+    /// --key, --engines, --groups and --mutual name.
     #[command(after_help = EXIT_CODES)]
     Tls(TlsSubjectArgs),
 

@@ -9,6 +9,7 @@ mod ladder;
 mod metadata;
 mod mixed;
 mod shared;
+mod tls;
 mod unary;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use flight_net::Endpoint;
 use flight_net::client::Transport;
+use flight_tls::{Engine, Group};
 use flight_wire::limits::{
     RECEIVE_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN,
 };
@@ -188,11 +190,25 @@ pub(crate) struct MixedWork {
     pub(crate) verify: Verify,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// Connections of one kind, or of several side by side.
+#[derive(Debug, Clone)]
 pub(crate) struct TlsWork {
-    pub(crate) resume: Resume,
-    /// Of the server that is started.
+    pub(crate) rows: Vec<TlsRow>,
+    /// Rows that there are none of, and why: a sentence each.
+    pub(crate) missing: Vec<String>,
+}
+
+/// A kind of connection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TlsRow {
+    pub(crate) engine: Engine,
+    /// The only one that is offered; absent: as the engine prefers, or the options of a TARGET say.
+    pub(crate) group: Option<Group>,
+    /// Of a server that is started.
     pub(crate) key: KeyKind,
+    pub(crate) resume: Resume,
+    /// Whether the client shows a certificate of this run.
+    pub(crate) mutual: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -2,10 +2,8 @@
 
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
-use super::{
-    AskedPace, Checks, Config, LinkConfig, Load, Output, Target, TlsWork, UnaryWork, Work,
-};
-use crate::cli::{Call, Format, KeyKind, PaceArgs, Source, TlsSubjectArgs, UnaryArgs};
+use super::{AskedPace, Checks, Config, LinkConfig, Load, Output, Target, UnaryWork, Work};
+use crate::cli::{Call, Format, PaceArgs, Source, UnaryArgs};
 use crate::exit::Stop;
 use crate::report::Workload;
 
@@ -16,32 +14,6 @@ impl AskedPace {
 }
 
 impl Config {
-    pub(super) fn tls(args: TlsSubjectArgs) -> Result<Self, Stop> {
-        if args.output.format == Format::Arrow {
-            return Err(Stop::usage(
-                "--format arrow has lines for batches alone; use it with get or put",
-            ));
-        }
-        if args.key.is_some() && args.target.target.is_some() {
-            return Err(Stop::usage(
-                "--key is for the server that is started, and TARGET has its own; leave one out",
-            ));
-        }
-        let max = RECEIVE_MESSAGE_BYTES_MAX as u64;
-        let link = LinkConfig::new(&args.target, None, max)?;
-        let load = Load::from_args(&args.load)?;
-        Ok(Self {
-            work: Work::Tls(TlsWork { resume: args.resume, key: args.key.unwrap_or(KeyKind::Ec) }),
-            link: LinkConfig { reset_on_close: true, ..link },
-            server_pid: args.target.server_pid,
-            target: Target::new(args.target, args.tls)?,
-            checks: Checks::new(args.check, Workload::Tls, &load, &args.output.keep.runs)?,
-            load,
-            pace: AskedPace::of(&args.pace),
-            output: Output::new(args.output)?,
-        })
-    }
-
     pub(super) fn unary(args: UnaryArgs) -> Result<Self, Stop> {
         let (call, work) = (args.call, args.work);
         if args.output.format == Format::Arrow {

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use flight_net::client::{Connector, Sockets};
+use flight_tls::Negotiated;
 
 use super::Request;
 use super::link::Link;
@@ -70,6 +71,8 @@ pub(crate) struct ExchangeJob {
 /// How streams connect.
 pub(crate) struct ConnectJob {
     pub(crate) resume: Resume,
+    /// What the first connection agreed on, and every other has to; absent in plaintext.
+    pub(crate) agreed: Option<Negotiated>,
 }
 
 /// What streams call.
@@ -225,7 +228,13 @@ const GET_OPEN: [Metric; 3] = [Metric::GetDelivery, Metric::GetResponse, Metric:
 const PUT: [Metric; 4] =
     [Metric::PutFirstAck, Metric::PutAck, Metric::PutWriteWait, Metric::PutCommit];
 const EXCHANGE: [Metric; 1] = [Metric::ExchangeRoundTrip];
-const CONNECT: [Metric; 3] = [Metric::ConnectSocket, Metric::ConnectTls, Metric::ConnectReady];
+const CONNECT: [Metric; 5] = [
+    Metric::ConnectSocket,
+    Metric::ConnectTls,
+    Metric::ConnectHttp2,
+    Metric::ConnectFirstCall,
+    Metric::ConnectReady,
+];
 const UNARY: [Metric; 1] = [Metric::UnaryService];
 const MIXED: [Metric; 1] = [Metric::MixedService];
 const MIXED_OPEN: [Metric; 2] = [Metric::MixedResponse, Metric::MixedLag];

@@ -43,6 +43,7 @@ fn rate_name(row: &Row) -> &'static str {
     match row.counted {
         Counted::Bytes => "bytes_per_s",
         Counted::Calls => "calls_per_s",
+        Counted::Connections => "connections_per_s",
     }
 }
 

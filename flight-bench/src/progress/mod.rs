@@ -50,6 +50,7 @@ pub(crate) enum Counted {
     Bytes,
     /// Calls move no bytes worth counting.
     Calls,
+    Connections,
 }
 
 /// What was moved between two looks at the counters.
@@ -181,7 +182,11 @@ fn line(row: &Row, interval: Interval) -> String {
 
 /// All that was moved since the row began.
 fn moved(row: &Row, interval: Interval) -> String {
-    let things = if row.counted == Counted::Calls { "calls" } else { "batches" };
+    let things = match row.counted {
+        Counted::Bytes => "batches",
+        Counted::Calls => "calls",
+        Counted::Connections => "connections",
+    };
     format!("{} {things}", interval.batches_total)
 }
 
@@ -196,6 +201,7 @@ impl Counted {
         match self {
             Self::Bytes => format!("{:.0} MB/s", per_second / 1e6),
             Self::Calls => format!("{per_second:.0} calls/s"),
+            Self::Connections => format!("{per_second:.0} connections/s"),
         }
     }
 }
@@ -204,7 +210,7 @@ impl Interval {
     fn per_second(self, counted: Counted) -> f64 {
         let amount = match counted {
             Counted::Bytes => self.bytes,
-            Counted::Calls => self.batches,
+            Counted::Calls | Counted::Connections => self.batches,
         };
         amount as f64 / self.took.as_secs_f64().max(1e-3)
     }

@@ -25,6 +25,8 @@ pub(crate) enum Metric {
     UnaryLag,
     ConnectSocket,
     ConnectTls,
+    ConnectHttp2,
+    ConnectFirstCall,
     ConnectReady,
     ConnectResponse,
     ConnectLag,
@@ -37,7 +39,7 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::Connect,
         Self::GetInfo,
         Self::GetFirstBatch,
@@ -57,6 +59,8 @@ impl Metric {
         Self::UnaryLag,
         Self::ConnectSocket,
         Self::ConnectTls,
+        Self::ConnectHttp2,
+        Self::ConnectFirstCall,
         Self::ConnectReady,
         Self::ConnectResponse,
         Self::ConnectLag,
@@ -90,6 +94,8 @@ impl Metric {
             Self::UnaryLag => "unary.lag",
             Self::ConnectSocket => "tls.socket",
             Self::ConnectTls => "tls.handshake",
+            Self::ConnectHttp2 => "tls.http2",
+            Self::ConnectFirstCall => "tls.first_call",
             Self::ConnectReady => "tls.ready",
             Self::ConnectResponse => "tls.response",
             Self::ConnectLag => "tls.lag",
@@ -140,6 +146,8 @@ impl Metric {
             Self::ExchangeResponse => "intended time of the batch to its echo decoded",
             Self::ConnectSocket => "name looked up and TCP connected",
             Self::ConnectTls => "TLS handshake, after the socket is connected",
+            Self::ConnectHttp2 => "HTTP/2 begun to the server's acknowledgement of our settings",
+            Self::ConnectFirstCall => "first call sent to its answer, after that",
             Self::ConnectReady => "connection begun to the answer of its first call",
             Self::ConnectResponse => "intended time of the connection to that answer",
         }

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::engines::tests::engines;
+use super::handshakes::tests::handshakes;
 use super::results::tests::{mix, results, single, six_rows};
 use super::{Format, Reason, Results, Workload, arrow, csv, html, markdown, render};
 use crate::cli::Semantics;
@@ -41,6 +42,11 @@ fn quick_is_told_as_before() {
 #[test]
 fn engines_are_told_as_before() {
     check("engines", engines());
+}
+
+#[test]
+fn kinds_of_connections_are_told_as_before() {
+    check("tls", handshakes());
 }
 
 #[test]

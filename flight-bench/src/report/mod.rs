@@ -12,6 +12,7 @@ pub(crate) mod facts;
 pub(crate) mod figures;
 #[cfg(test)]
 mod golden_tests;
+mod handshakes;
 mod histogram;
 pub(crate) mod html;
 mod json;
@@ -181,6 +182,7 @@ pub(crate) fn render(results: &Results, format: Format, reason: Reason) -> Strin
         Format::ArrowsOwn => arrow::render(results, Semantics::Arrow),
         Format::Text if results.record.command == "quick" => quick::render(results, reason),
         Format::Text if results.record.command == "engines" => engines::render(results, reason),
+        Format::Text if handshakes::is_told_in_rows(results) => handshakes::render(results, reason),
         Format::Text => text::render(results, reason),
     }
 }

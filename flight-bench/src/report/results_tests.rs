@@ -169,6 +169,7 @@ fn filled((workload, transport, batches): (Workload, &'static str, u64)) -> Vari
         version: Some("1.3".to_owned()),
         suite: Some("TLS13_AES_128_GCM_SHA256".to_owned()),
         group: Some("X25519MLKEM768".to_owned()),
+        resume: None,
     });
     Variant {
         workload,

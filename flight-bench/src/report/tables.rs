@@ -7,7 +7,7 @@ use super::ladder::{cpu_per_gb, ratio_cell};
 use super::results::{Results, Variant};
 use super::summary::Statistic;
 use super::workload::{OPERATIONS, Workload};
-use super::{LadderResults, engines};
+use super::{LadderResults, engines, handshakes};
 use crate::ladder::{Rung, Sample};
 use crate::record::{Latencies, Metric, PERCENTILES};
 use flight_stats::median;
@@ -26,6 +26,9 @@ pub(super) fn headline(results: &Results) -> Table {
     }
     if results.record.command == "engines" {
         return engines::table(results);
+    }
+    if handshakes::is_told_in_rows(results) {
+        return handshakes::table(results);
     }
     let unit = match results.variants.first().map(|one| one.workload) {
         Some(Workload::Unary) => Some("calls/s"),

@@ -4,6 +4,7 @@
 //! uploaded is stopped or deleted.
 
 mod engines;
+mod handshakes;
 mod mixed;
 mod quick;
 mod record;
@@ -141,7 +142,7 @@ async fn rounds(
             let measured = Measured::new(round, order, repeat, ended.is_ok());
             let rate = measured.moved().then(|| match row.counted {
                 Counted::Bytes => measured.rate(|amount| amount.logical_bytes),
-                Counted::Calls => measured.rate(|amount| amount.batches),
+                Counted::Calls | Counted::Connections => measured.rate(|amount| amount.batches),
             });
             progress.repeat_done(&row, round, rate);
             variant.measured.push(measured);
@@ -200,7 +201,11 @@ fn row_of(variant: &Variant, parts: &[Variant]) -> Row {
         Workload::Mixed => parts.iter().any(|part| part.workload.moves_batches()),
         workload => workload.moves_batches(),
     };
-    let counted = if moves_batches { Counted::Bytes } else { Counted::Calls };
+    let counted = match variant.workload {
+        _ if moves_batches => Counted::Bytes,
+        Workload::Tls => Counted::Connections,
+        _ => Counted::Calls,
+    };
     Row { name: variant.id(), counted }
 }
 

@@ -6,7 +6,7 @@ use flight_tls::KeyPassword;
 
 use crate::cli::{Source, Verify};
 use crate::config::{
-    Arrival, Config, EnginesWork, LinkConfig, MixedWork, PutData, Rate, Resume, Target, Work,
+    Arrival, Config, EnginesWork, LinkConfig, MixedWork, PutData, Rate, Target, TlsWork, Work,
 };
 use crate::exit::Exit;
 use crate::load::clock_in_use;
@@ -56,13 +56,7 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
     match &config.work {
         Work::Quick(quick) => record.sample_rows = child.then_some(quick.sample_rows),
         Work::Engines(engines) => note_engines(&mut record, engines),
-        Work::Tls(tls) => {
-            record.command = "tls".into();
-            record.transport = "hyper".into();
-            record.key = Some(tls.key.name().into());
-            record.resume = Some(if tls.resume == Resume::Full { "full" } else { "ticket" }.into());
-            record.verify = "none".into();
-        }
+        Work::Tls(tls) => note_handshakes(&mut record, tls),
         Work::Exchange(exchange) => {
             record.command = "exchange".into();
             record.sources = vec![exchange.source.to_string()];
@@ -117,6 +111,18 @@ fn of_link(link: &LinkConfig) -> RunRecord {
         h2_stream_window: link.stream_window,
         h2_connection_window: link.connection_window,
         ..RunRecord::default()
+    }
+}
+
+fn note_handshakes(record: &mut RunRecord, tls: &TlsWork) {
+    record.command = "tls".into();
+    record.transport = "hyper".into();
+    record.verify = "none".into();
+    record.missing.clone_from(&tls.missing);
+    // Of several, each row says what it is.
+    if let [row] = tls.rows.as_slice() {
+        record.key = Some(row.key.name().into());
+        record.resume = Some(row.resume.name().into());
     }
 }
 

@@ -10,20 +10,16 @@ use prost::Message;
 
 use super::site::{connect, site};
 use super::stage::{SAMPLE, Site, Stage};
-use super::{engines, mixed, quick};
+use super::{engines, handshakes, mixed, quick};
 use crate::cli::{Call, Source, Verify};
-use crate::config::{
-    Config, ExchangeWork, GetWork, PutData, PutWork, Target, TlsWork, UnaryWork, Work,
-};
+use crate::config::{Config, ExchangeWork, GetWork, PutData, PutWork, Target, UnaryWork, Work};
 use crate::exit::Stop;
-use crate::load::{
-    ConnectJob, ExchangeJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob,
-};
+use crate::load::{ExchangeJob, GetCheck, GetJob, Job, JobWork, PutJob, Request, UnaryJob};
 use crate::progress::Progress;
 use crate::report::{Results, Variant, Workload};
 use crate::target::{
     Capability, Control, Places, Plan, PlanOptions, Uploads, descriptor, only_dataset, plan,
-    probe_acks, probe_exchange, server_program,
+    probe_acks, probe_exchange,
 };
 use crate::workload::Pool;
 
@@ -61,20 +57,7 @@ pub(super) async fn prepare(
             let site = site(config, true, None, stage, results, progress).await?;
             Ok(vec![exchange_row(config, site, work, &pool, results).await?])
         }
-        Work::Tls(work) => {
-            let site = match &config.target {
-                Target::Given { .. } => site(config, false, None, stage, results, progress).await?,
-                Target::Child { program } => {
-                    progress.step("starting flight-server");
-                    let program = server_program(program.as_deref())?;
-                    let (server, site) =
-                        stage.start_secure(&program, work.key, work.resume, &config.link).await?;
-                    results.server = Some(server);
-                    site
-                }
-            };
-            Ok(vec![connect_row(config, site, *work, results).await?])
-        }
+        Work::Tls(work) => handshakes::prepare(config, work, stage, results, progress).await,
         Work::Mixed(work) => mixed::prepare(config, work, stage, results, progress).await,
         Work::Unary(work) => {
             let perf = work.source == Some(Source::Perf);
@@ -248,26 +231,6 @@ pub(super) fn exchange_job(
         message_bytes: work.message_bytes,
         inflight,
     })
-}
-
-async fn connect_row(
-    config: &Config,
-    mut site: Site,
-    work: TlsWork,
-    results: &mut Results,
-) -> Result<Arc<Job>, Stop> {
-    let mut control = connect(&mut site).await?;
-    control.ready().await?;
-    results.note_caps(control.caps());
-    let job = Job {
-        connector: site.connector.clone(),
-        load: config.load.clone(),
-        work: JobWork::Connect(ConnectJob { resume: work.resume }),
-        server_pid: site.pid.or(config.server_pid),
-        pace: OnceLock::new(),
-    };
-    results.variants.push(variant(site, Workload::Tls, None));
-    Ok(Arc::new(job))
 }
 
 async fn unary_row(

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use tokio::time::Instant;
 
 use super::stage::{Site, Stage, sample};
-use crate::config::{Config, Resume, Target, TlsWork, Work};
+use crate::config::{Config, Resume, Target, Work};
 use crate::exit::{Exit, Stop};
 use crate::limits::READY_PAUSE;
 use crate::progress::Progress;
@@ -23,7 +23,10 @@ pub(super) async fn site(
     results: &mut Results,
     progress: &Progress,
 ) -> Result<Site, Stop> {
-    let full = matches!(config.work, Work::Tls(TlsWork { resume: Resume::Full, .. }));
+    let full = match &config.work {
+        Work::Tls(work) => work.rows.iter().all(|row| row.resume == Resume::Full),
+        _ => false,
+    };
     let program = match &config.target {
         Target::Given { endpoint, tls } => {
             let (side, transport, label) = match endpoint.is_tls() {

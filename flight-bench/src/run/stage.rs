@@ -11,7 +11,7 @@ use flight_net::limits::Http2Settings;
 use flight_tls::{ClientOptions, ClientTls};
 use tempfile::TempDir;
 
-use crate::config::{KeyKind, LinkConfig, QuickWork, Resume};
+use crate::config::{KeyKind, LinkConfig, QuickWork};
 use crate::exit::Stop;
 use crate::limits::CHILD_READY_TIMEOUT;
 use crate::progress::Progress;
@@ -132,30 +132,6 @@ impl Stage {
         }
         sites.sort_by(|one, other| one.transport.cmp(&other.transport));
         Ok((record.expect("two were started"), data, sites))
-    }
-
-    /// Starts a server with a certificate of this kind of key, over an empty folder.
-    pub(super) async fn start_secure(
-        &mut self,
-        program: &Path,
-        key: KeyKind,
-        resume: Resume,
-        link: &LinkConfig,
-    ) -> Result<(ServerRecord, Site), Stop> {
-        let certs = self.folder()?.join("certs");
-        target::make_certificates(program, &[key], &certs).await?;
-        let data = self.folder()?.join("data");
-        std::fs::create_dir_all(&data).context("cannot make a temporary folder")?;
-        let label = key.label();
-        let (server, endpoints) = self.start(program, &data, &secure(&certs, key)).await?;
-        let endpoint =
-            endpoints.into_iter().next().context("the started server has no endpoint")?;
-        let no_resumption = resume == Resume::Full;
-        let options = ClientOptions { no_resumption, ..ClientOptions::default() };
-        let side = Some(TlsSide::of_child(certs.join("ca.pem"), label, None, options)?);
-        let site = Site::new(endpoint, side, "tls", format!("TLS {label}"), link);
-        let pid = server.pid;
-        Ok((server, Site { pid, ..site }))
     }
 
     /// What the servers of quick serve, and its folder.

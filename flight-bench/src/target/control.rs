@@ -42,6 +42,7 @@ impl Control {
             ConnectError::Tls { .. } | ConnectError::NoTls { .. } => Stop::failed(error),
             ConnectError::Unreachable { .. }
             | ConnectError::Timeout { .. }
+            | ConnectError::Unsettled { .. }
             | ConnectError::Http2 { .. } => Stop::unreachable(error),
         })?;
         let client = FlightServiceClient::new(connection.clone())

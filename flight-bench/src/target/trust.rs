@@ -27,6 +27,9 @@ pub(crate) struct TlsSide {
     pub(crate) version: Option<String>,
     pub(crate) suite: Option<String>,
     pub(crate) group: Option<String>,
+    /// The handshakes of tls: `full` or `ticket`.
+    #[serde(default)]
+    pub(crate) resume: Option<String>,
 }
 
 /// What these options mean for a connection.
@@ -72,6 +75,7 @@ pub(crate) fn trust_of(args: &TlsArgs) -> TlsSide {
         version: None,
         suite: None,
         group: None,
+        resume: None,
     }
 }
 
@@ -99,6 +103,7 @@ impl TlsSide {
             version: None,
             suite: None,
             group: None,
+            resume: None,
         };
         Ok((tls, side))
     }

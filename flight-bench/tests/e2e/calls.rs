@@ -127,7 +127,7 @@ fn what_does_not_go_together_is_refused() {
     refused("unary info --source ticket:a", "ticket: is for get");
     refused("unary info --format arrow", "lines for batches alone");
     refused("unary info --rate 0", "sends nothing");
-    refused("tls grpc+tls://h:1 --key rsa", "TARGET has its own");
+    refused("tls grpc+tls://h:1 --key rsa", "TARGET runs already, which has a key of its own");
     refused("quick --rate 5", "unexpected argument '--rate'");
 }
 

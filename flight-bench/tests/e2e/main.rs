@@ -8,6 +8,7 @@ mod failures;
 mod figures;
 mod foreign;
 mod forms;
+mod handshakes;
 mod judged;
 mod kept;
 mod ladder;

@@ -10,6 +10,7 @@
 mod broken;
 mod own;
 mod pool;
+mod settled;
 mod sockets;
 mod streams;
 mod transport;
@@ -40,6 +41,7 @@ pub use transport::{StreamConnection, Transport};
 
 use broken::{Broken, Words};
 use own::OwnConnection;
+use settled::{Settling, Told};
 use sockets::Held;
 use wire::Wire;
 use witness::{Testimony, Witnessed};
@@ -61,6 +63,8 @@ pub enum ConnectError {
     NoTls { endpoint: String },
     #[error("{endpoint} does not speak HTTP/2: {cause}")]
     Http2 { endpoint: String, cause: hyper::Error },
+    #[error("{endpoint} closed the connection before it acknowledged the settings of HTTP/2")]
+    Unsettled { endpoint: String },
 }
 
 /// How to connect.
@@ -114,7 +118,8 @@ pub struct ConnectTimes {
     pub socket: Duration,
     /// Zero in plaintext.
     pub tls: Duration,
-    /// Our half of the HTTP/2 preface; the server's settings are not awaited.
+    /// Our half of the HTTP/2 preface; of a [settled](Connector::connect_settled) connection up to
+    /// the server's acknowledgement of our settings.
     pub http2: Duration,
 }
 
@@ -146,17 +151,23 @@ impl Connector {
     ///
     /// The first step that failed, with the option that may help.
     pub async fn connect(&self) -> Result<Connection, ConnectError> {
+        Ok(self.in_time(self.opened()).await?.0)
+    }
+
+    /// The same, and waits until HTTP/2 is set up: the server has acknowledged our settings. Calls
+    /// need not wait for that; whoever measures the steps of a connection does.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_settled(&self) -> Result<Connection, ConnectError> {
         self.in_time(async {
-            let Socket { wire, negotiated, words, times, held } = self.socket().await?;
-            match wire {
-                Wire::Tcp { stream, .. } => {
-                    self.http2(stream, negotiated, words, times, held).await
-                }
-                Wire::Unix(stream) => self.http2(stream, negotiated, words, times, held).await,
-                Wire::Tls { stream, .. } => {
-                    self.http2(stream, negotiated, words, times, held).await
-                }
-            }
+            let (mut connection, mut settled) = self.opened().await?;
+            let told = settled.wait_for(Option::is_some).await;
+            let took = told.ok().and_then(|took| *took);
+            let unsettled = || ConnectError::Unsettled { endpoint: self.endpoint.to_string() };
+            connection.times.http2 = took.ok_or_else(unsettled)?;
+            Ok(connection)
         })
         .await
     }
@@ -187,6 +198,16 @@ impl Connector {
         match tokio::time::timeout(after, connecting).await {
             Ok(connected) => connected,
             Err(_) => Err(ConnectError::Timeout { endpoint: self.endpoint.to_string(), after }),
+        }
+    }
+
+    /// A connection, and what tells when it is settled.
+    async fn opened(&self) -> Result<(Connection, Told), ConnectError> {
+        let Socket { wire, negotiated, words, times, held } = self.socket().await?;
+        match wire {
+            Wire::Tcp { stream, .. } => self.http2(stream, negotiated, words, times, held).await,
+            Wire::Unix(stream) => self.http2(stream, negotiated, words, times, held).await,
+            Wire::Tls { stream, .. } => self.http2(stream, negotiated, words, times, held).await,
         }
     }
 
@@ -254,12 +275,13 @@ impl Connector {
         words: Words,
         mut times: ConnectTimes,
         held: Held,
-    ) -> Result<Connection, ConnectError>
+    ) -> Result<(Connection, Told), ConnectError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let started = Instant::now();
         let http2 = &self.options.http2;
+        let (stream, settled) = Settling::new(stream);
         let (send, connection) = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(http2.stream_window_bytes)
@@ -280,14 +302,15 @@ impl Connector {
             // Nobody listens once the last clone of the connection is gone.
             let _ = broke.send(Some(Arc::from(why)));
         });
-        Ok(Connection {
+        let connection = Connection {
             send,
             origin: self.origin(),
             broken,
             negotiated,
             times,
             message_bytes_max: self.options.message_bytes_max,
-        })
+        };
+        Ok((connection, settled))
     }
 }
 

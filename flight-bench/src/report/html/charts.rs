@@ -242,6 +242,7 @@ pub(super) fn spectra(results: &Results) -> String {
         draw_spectrum(name_of_chart, title, &series)
     };
     of(Workload::Get, "latency-get", "DoGet: wait for the next batch, by percentile")
+        + &of(Workload::Tls, "latency-tls", "Connection begun to its first answer, by percentile")
         + &of(Workload::Put, "latency-put", "DoPut: batch to its acknowledgement, by percentile")
 }
 
@@ -265,9 +266,13 @@ fn metrics(workload: Workload, open: bool) -> &'static [Metric] {
         (Workload::Exchange, true) => {
             &[Metric::ExchangeResponse, Metric::ExchangeRoundTrip, Metric::ExchangeLag]
         }
-        (Workload::Tls, false) => {
-            &[Metric::ConnectReady, Metric::ConnectTls, Metric::ConnectSocket]
-        }
+        (Workload::Tls, false) => &[
+            Metric::ConnectReady,
+            Metric::ConnectTls,
+            Metric::ConnectSocket,
+            Metric::ConnectHttp2,
+            Metric::ConnectFirstCall,
+        ],
         (Workload::Tls, true) => {
             &[Metric::ConnectResponse, Metric::ConnectReady, Metric::ConnectLag]
         }

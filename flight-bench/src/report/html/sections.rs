@@ -2,7 +2,7 @@
 
 use super::super::results::{Results, Variant};
 use super::super::tables::{self, headline, latency};
-use super::super::{engines, facts};
+use super::super::{engines, facts, handshakes};
 use super::{Part, bullets, charts, cpu, paragraph, strong, table};
 
 /// Parts with nothing in them are left out, so that a run that broke off is short.
@@ -42,6 +42,9 @@ fn definition(results: &Results) -> &'static str {
     }
     if results.record.command == "engines" {
         return engines::DEFINITION;
+    }
+    if handshakes::is_told_in_rows(results) {
+        return handshakes::DEFINITION;
     }
     if !results.variants.iter().any(|variant| variant.workload.moves_batches()) {
         "Calls or connections that ended in the window, by wall time. Intervals are of 95 % over repeats."
