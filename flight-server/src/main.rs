@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "what a module of a program shows, it shows to this file")]
 
 mod certs;
+mod keys;
 mod sample;
 mod serve;
 mod service;
@@ -28,6 +29,7 @@ struct Cli {
 enum Command {
     Serve(Box<serve::Args>),
     Certs(Box<certs::Args>),
+    Keys(keys::Args),
     Sample(sample::Args),
 }
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
             }
         },
         Command::Certs(args) => certs::run(&args),
+        Command::Keys(args) => keys::run(args).map(|()| ExitCode::SUCCESS),
         Command::Sample(args) => sample::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match outcome {

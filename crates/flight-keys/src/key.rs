@@ -53,9 +53,8 @@ impl Key {
     ///
     /// [`KeyError::Crypto`] without randomness.
     pub fn generate(algorithm: Algorithm, lifetime: Lifetime) -> Result<Self, KeyError> {
-        let mut id = [0; KeyId::BYTES];
+        let id = crate::random()?;
         let failed = KeyError::Crypto { what: "generate a key" };
-        rand::fill(&mut id).map_err(|_| KeyError::Crypto { what: "draw random bytes" })?;
         let secret = match algorithm {
             Algorithm::Hmac => {
                 let mut secret = Zeroizing::new(vec![0; HMAC_SECRET_BYTES]);

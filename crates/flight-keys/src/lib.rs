@@ -5,6 +5,7 @@
 //! and its memory is overwritten when it goes.
 
 mod algorithm;
+mod bytes;
 mod encoded;
 mod error;
 mod file;
@@ -18,6 +19,7 @@ mod sealed;
 mod store;
 
 pub use algorithm::Algorithm;
+pub use bytes::{fingerprint, random};
 pub use error::KeyError;
 pub use id::KeyId;
 pub use key::{Key, Lifetime};

@@ -11,7 +11,21 @@ use std::process::Command;
 use flight_testkit::program;
 
 const PAGES: &[(&str, &[&[&str]])] = &[
-    ("flight-server", &[&[], &["serve"], &["certs"], &["certs", "inspect"], &["sample"]]),
+    (
+        "flight-server",
+        &[
+            &[],
+            &["serve"],
+            &["certs"],
+            &["certs", "inspect"],
+            &["keys"],
+            &["keys", "init"],
+            &["keys", "list"],
+            &["keys", "rotate"],
+            &["keys", "revoke"],
+            &["sample"],
+        ],
+    ),
     (
         "flight-bench",
         &[

@@ -65,21 +65,6 @@ pub enum Rows {
 impl Rows {
     /// Everything, by rows.
     pub const ALL: Self = Self::Rows { first: 0, count: u64::MAX };
-
-    /// Whether `other` lies within this part. What is counted otherwise never does.
-    pub fn contains(self, other: Self) -> bool {
-        let within = |first: u64, count: u64, other_first: u64, other_count: u64| {
-            let end = u128::from(first) + u128::from(count);
-            first <= other_first && u128::from(other_first) + u128::from(other_count) <= end
-        };
-        match (self, other) {
-            (Self::Rows { first, count }, Self::Rows { first: f, count: c })
-            | (Self::Groups { first, count }, Self::Groups { first: f, count: c }) => {
-                within(first, count, f, c)
-            }
-            _ => false,
-        }
-    }
 }
 
 /// Everything that is signed. Times are milliseconds of Unix time.
@@ -108,19 +93,4 @@ pub struct Claims {
     pub nonce: [u8; 16],
     /// How the rows are sent, in the words of who issues.
     pub tail: Vec<u8>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_contains_no_more_than_itself() {
-        let rows = |first, count| Rows::Rows { first, count };
-        assert!(rows(5, 10).contains(rows(5, 10)) && rows(5, 10).contains(rows(7, 2)));
-        assert!(!rows(5, 10).contains(rows(4, 2)) && !rows(5, 10).contains(rows(14, 2)));
-        assert!(!rows(5, 10).contains(rows(6, u64::MAX)));
-        assert!(Rows::ALL.contains(rows(5, u64::MAX - 5)));
-        assert!(!Rows::ALL.contains(Rows::Groups { first: 0, count: 1 }));
-    }
 }

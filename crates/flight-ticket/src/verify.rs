@@ -3,7 +3,7 @@
 
 use flight_keys::KeyRing;
 
-use crate::claims::{Claims, Right, Rows};
+use crate::claims::{Claims, Right};
 use crate::encoded::{self, LABEL};
 use crate::limits::TICKET_BYTES_MAX;
 use crate::refusal::Refusal;
@@ -68,21 +68,6 @@ impl VerifiedTicket {
 
     pub fn claims(&self) -> &Claims {
         &self.claims
-    }
-
-    /// Whether it is for this version of its dataset, and for these rows of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::Version`], [`Refusal::Range`].
-    pub fn covers(&self, version: &[u8; 16], rows: Rows) -> Result<(), Refusal> {
-        if self.claims.version != *version {
-            return Err(Refusal::Version);
-        }
-        if !self.claims.rows.contains(rows) {
-            return Err(Refusal::Range);
-        }
-        Ok(())
     }
 
     /// The same ticket with a new lease: nonce and bearer stay, so that what cancels it cancels all.

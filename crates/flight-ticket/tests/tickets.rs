@@ -176,19 +176,6 @@ fn a_ticket_is_for_one_server_one_dataset_one_right_one_bearer() {
 }
 
 #[test]
-fn a_ticket_is_for_one_version_and_a_range_of_it() {
-    let ring = ring(Algorithm::Hmac);
-    let ticket = VerifiedTicket::verify(&issued(&claims(), &ring), &ring, &presented()).unwrap();
-    let rows = |first, count| Rows::Rows { first, count };
-    assert_eq!(ticket.covers(&VERSION, rows(100, 50)), Ok(()));
-    assert_eq!(ticket.covers(&VERSION, rows(149, 1)), Ok(()));
-    assert_eq!(ticket.covers(&[0; 16], rows(100, 50)), Err(Refusal::Version));
-    for wider in [rows(99, 51), rows(100, 51), rows(0, 1), rows(150, 1), Rows::ALL] {
-        assert_eq!(ticket.covers(&VERSION, wider), Err(Refusal::Range), "{wider:?}");
-    }
-}
-
-#[test]
 fn the_key_decides_and_its_state_counts() {
     let (id, secret) = (KeyId::from_bytes([1; 16]), || vec![1; 32].into());
     let key = |not_after_ms| Key::new(id, Algorithm::Hmac, lifetime(not_after_ms), secret());

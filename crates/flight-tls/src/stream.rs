@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use aws_lc_rs::digest::{SHA256, digest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::engine::Engine;
@@ -64,13 +65,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream<S> {
     /// Who the client is, by the certificate that the handshake verified. `None` where it showed
     /// none, or where this end is the client.
     pub fn client_names(&self) -> Option<ClientNames> {
+        ClientNames::of_certificate(&self.client_certificate()?)
+    }
+
+    /// SHA-256 of the certificate (DER) by which the handshake verified the client. `None` where it
+    /// showed none, or where this end is the client.
+    pub fn client_fingerprint(&self) -> Option<[u8; 32]> {
+        let digest = digest(&SHA256, &self.client_certificate()?);
+        digest.as_ref().try_into().ok()
+    }
+
+    fn client_certificate(&self) -> Option<Vec<u8>> {
         let is_server = match &self.inner {
             Inner::Rustls(stream) => matches!(stream, tokio_rustls::TlsStream::Server(_)),
             #[cfg(feature = "openssl")]
             Inner::OpenSsl(stream) => stream.ssl().is_server(),
         };
         let shown = if is_server { self.peer_certificates() } else { Vec::new() };
-        ClientNames::of_certificate(shown.first()?)
+        shown.into_iter().next()
     }
 
     /// The certificates that the peer showed (DER), its own first; empty where it showed none.

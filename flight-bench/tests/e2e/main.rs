@@ -20,4 +20,5 @@ mod secure;
 mod started;
 mod support;
 mod sweep;
+mod tickets;
 mod transports;

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use flight_net::Endpoint;
 use flight_tls::{CipherSuite, ClientAuth, Engine, Group, TlsVersion};
 
+use super::tickets::TicketArgs;
+
 /// More threads than any machine has cores.
 const DECODE_THREADS_MAX: i64 = 1024;
 
@@ -223,6 +225,9 @@ pub struct Args {
         value_delimiter = ','
     )]
     pub tls_ciphers: Vec<CipherSuite>,
+
+    #[command(flatten)]
+    pub tickets: TicketArgs,
 
     /// Connections that are open at once.
     #[arg(

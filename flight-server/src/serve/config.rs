@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use flight_files::DecodeOptions;
+use flight_keys::ScheduleError;
 use flight_net::Endpoint;
 use flight_net::limits::ServerLimits;
 use flight_tls::{CipherSuite, ClientAuth, Engine, Group, TlsVersion};
 use flight_wire::limits::RECEIVE_MESSAGE_BYTES_MAX;
 
 use super::args::{Args, Ready, Reload};
+use super::tickets::TicketConfig;
 
 /// A server as it was asked for.
 #[derive(Debug)]
@@ -27,6 +29,7 @@ pub struct Config {
     pub decode: DecodeOptions,
     pub admin: Admin,
     pub tls: Option<Tls>,
+    pub tickets: Option<TicketConfig>,
     pub limits: ServerLimits,
     pub stall: Duration,
     pub ready: Option<Ready>,
@@ -73,6 +76,12 @@ pub enum ConfigError {
     Admin { value: String },
     #[error("--upload-memory {bytes} is less than {min}, the largest message that is taken")]
     Budget { bytes: u64, min: u64 },
+    #[error("--key-valid, --key-rotate, --key-check, --ticket-ttl, --ticket-skew: {0}")]
+    Schedule(ScheduleError),
+    #[error("--keys and --ticket-bind are for signed tickets; write --tickets hmac")]
+    UnusedKeys,
+    #[error("--ticket-bind mtls needs clients with certificates; write --tls-client-ca FILE")]
+    NothingToBind,
     #[error("{flag} {value:?} is less than {min:?}")]
     TooShort { flag: &'static str, value: Duration, min: Duration },
 }
@@ -108,6 +117,8 @@ impl TryFrom<Args> for Config {
             reload: args.tls_reload,
             allow_lost_names: args.tls_allow_lost_names,
         });
+        let client_ca = tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let tickets = TicketConfig::new(args.tickets, client_ca)?;
         if let Reload::Every(interval) = args.tls_reload {
             at_least("--tls-reload", interval, RELOAD_MIN)?;
         }
@@ -127,6 +138,7 @@ impl TryFrom<Args> for Config {
             decode: decode(args.decode_threads),
             admin,
             tls,
+            tickets,
             limits: ServerLimits {
                 connections: args.max_connections as usize,
                 connections_per_address: args.max_connections_per_address as usize,
@@ -277,6 +289,21 @@ mod tests {
         check(&format!("{pair} --tls-reload never"), "write for example 500ms, or off");
         check(&format!("{pair} --tls-client-crl f"), "--tls-client-ca");
         check("--tls-allow-lost-names", "--tls-cert");
+    }
+
+    #[test]
+    fn tickets_are_signed_on_request_with_durations_that_go_together() {
+        check("", "tickets: None");
+        check("--tickets hmac", "tickets: Some(TicketConfig { algorithm: Hmac");
+        check("--tickets rs512", "[possible values: off, hmac, ed25519, es256, rs256]");
+        check("--tickets hmac --key-valid 1h", "--key-valid, --key-rotate");
+        check("--tickets hmac --key-rotate 10s", "need a shorter time between looks than 10s");
+        check("--tickets hmac --ticket-ttl 0s", "must last a millisecond or more");
+        check("--tickets hmac --keys k", "--root-key");
+        check("--keys k --root-key r", "are for signed tickets");
+        check("--tickets hmac --ticket-bind mtls", "write --tls-client-ca FILE");
+        let mtls = "--tls-cert c --tls-key k --tls-client-ca a --tickets es256 --ticket-bind mtls";
+        check(mtls, "bind: Mtls");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod config;
 mod rescan;
 mod rotation;
 mod start;
+mod tickets;
 
 use std::sync::Arc;
 
@@ -16,12 +17,14 @@ use flight_net::server::{Counters, Listener, Server};
 use flight_store::{Store, StoreOptions};
 use rotation::Rotation;
 use tokio::sync::watch;
+use tonic_health::server::HealthReporter;
 
 pub use args::Args;
 pub(crate) use args::parse_duration;
 pub use config::Config;
+pub use tickets::{ScheduleArgs, TicketMode};
 
-use crate::service::{Budget, Flight, Lookups, Metrics, Service};
+use crate::service::{Budget, Flight, Lookups, Metrics, Service, Tickets};
 
 /// Serves until it is told to stop by SIGTERM, SIGINT or the end of stdin, then drains.
 ///
@@ -46,6 +49,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         Some(tls) => Some(Rotation::start(tls.clone()).await?),
         None => None,
     };
+    let (tickets, keeper) = match &config.tickets {
+        Some(tickets) => {
+            let (tickets, keeper) = tickets::start(tickets.clone()).await?;
+            (Some(tickets), Some(keeper))
+        }
+        None => (None, None),
+    };
     let options = StoreOptions {
         read_only: config.read_only,
         map_files: config.map_files,
@@ -65,8 +75,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let counters = Arc::new(Counters::default());
     let decode = DecodePool::new(config.decode.clone()).context("--decode-threads")?;
-    let metrics =
-        Arc::new(Metrics::new(Arc::clone(&decode), rotation.as_ref().map(Rotation::figures)));
+    let metrics = Arc::new(Metrics::new(
+        Arc::clone(&decode),
+        rotation.as_ref().map(Rotation::figures),
+        tickets.as_ref().map(Tickets::figures),
+    ));
     let (health_reporter, health) = tonic_health::server::health_reporter();
     let flight = Arc::new(Flight {
         store: Arc::clone(&store),
@@ -74,6 +87,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         budget: Budget::new(config.budget_bytes),
         lookups: Lookups::default(),
         decode,
+        tickets,
         perf: config.perf,
         stall: config.stall,
     });
@@ -81,35 +95,47 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let (stop, stopped) = watch::channel(false);
     let admin = admin::start(&config, Arc::clone(&metrics), Arc::clone(&counters)).await?;
     let rescan = tokio::spawn(rescan::run(Arc::clone(&store), config.rescan));
+    let keeper = keeper.map(|keeper| tokio::spawn(keeper.run()));
 
-    for name in ["", "arrow.flight.protocol.FlightService"] {
+    for name in HEALTH_NAMES {
         health_reporter.set_service_status(name, tonic_health::ServingStatus::Serving).await;
     }
-    let mut signals = start::Signals::install().context("cannot catch signals")?;
+    let signals = start::Signals::install().context("cannot catch signals")?;
     let tls = rotation.as_ref().map(Rotation::settings);
     let rotation = rotation.map(Rotation::spawn).transpose().context("cannot catch SIGHUP")?;
     start::announce(&config, &endpoints, admin.as_ref().map(|a| a.address), &report);
-    let exit_with_stdin = config.exit_with_stdin;
-    let health_on_stop = health_reporter.clone();
-    tokio::spawn(async move {
-        signals.stop(exit_with_stdin).await;
-        for name in ["", "arrow.flight.protocol.FlightService"] {
-            let status = tonic_health::ServingStatus::NotServing;
-            health_on_stop.set_service_status(name, status).await;
-        }
-        tracing::info!("stopping: no new calls, running streams may end");
-        // The receivers live as long as the server.
-        let _ = stop.send(true);
-        signals.stop(false).await;
-        tracing::warn!("stopping at once");
-        std::process::exit(0);
-    });
+    tokio::spawn(stop_on_signal(signals, config.exit_with_stdin, health_reporter.clone(), stop));
     let server = Server { limits: config.limits, tls, counters };
     server.serve(listeners, service, stopped).await;
     rescan.abort();
     if let Some(rotation) = rotation {
         rotation.abort();
     }
+    if let Some(keeper) = keeper {
+        keeper.abort();
+    }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The services whose health is told: the server, and Flight.
+const HEALTH_NAMES: [&str; 2] = ["", "arrow.flight.protocol.FlightService"];
+
+/// Begins to drain at the first signal to stop, and ends the process at the second.
+async fn stop_on_signal(
+    mut signals: start::Signals,
+    with_stdin: bool,
+    health: HealthReporter,
+    stop: watch::Sender<bool>,
+) {
+    signals.stop(with_stdin).await;
+    for name in HEALTH_NAMES {
+        health.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
+    }
+    tracing::info!("stopping: no new calls, running streams may end");
+    // The receivers live as long as the server.
+    let _ = stop.send(true);
+    signals.stop(false).await;
+    tracing::warn!("stopping at once");
+    std::process::exit(0);
 }

@@ -7,9 +7,11 @@ use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo,
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
+use flight_net::server::CallContext;
 use futures_util::stream::{self, BoxStream};
 use tonic::{Request, Response, Status, Streaming};
 
+use super::tickets::Caller;
 use super::{Flight, rpc};
 
 /// Answers the calls without batches.
@@ -33,6 +35,13 @@ impl Control {
         counted.finish(outcome.as_ref().err().unwrap_or(&Status::ok("")));
         outcome.map(Response::new)
     }
+}
+
+/// Who calls; every call has a context by now.
+fn caller<T>(request: &Request<T>) -> Result<Caller, Status> {
+    let context = request.extensions().get::<CallContext>();
+    let context = context.ok_or_else(|| Status::internal("the call has no context"))?;
+    Ok(Caller::new(context, request.metadata().as_ref()))
 }
 
 /// A stream of what is there already.
@@ -68,7 +77,8 @@ impl FlightService for Control {
         &self,
         request: Request<Criteria>,
     ) -> Result<Response<Self::ListFlightsStream>, Status> {
-        let listed = rpc::list_flights(&self.flight, request.into_inner());
+        let caller = caller(&request)?;
+        let listed = rpc::list_flights(&self.flight, request.into_inner(), caller);
         self.counted("ListFlights", async { listed.await.map(all) }).await
     }
 
@@ -76,7 +86,8 @@ impl FlightService for Control {
         &self,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let info = rpc::flight_info(&self.flight, request.into_inner());
+        let caller = caller(&request)?;
+        let info = rpc::flight_info(&self.flight, request.into_inner(), &caller);
         self.counted("GetFlightInfo", info).await
     }
 
@@ -84,7 +95,8 @@ impl FlightService for Control {
         &self,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<PollInfo>, Status> {
-        let info = rpc::flight_info(&self.flight, request.into_inner());
+        let caller = caller(&request)?;
+        let info = rpc::flight_info(&self.flight, request.into_inner(), &caller);
         // Nothing is computed in the background: the first answer is complete.
         let complete = |info| PollInfo {
             info: Some(info),
@@ -128,7 +140,8 @@ impl FlightService for Control {
         &self,
         request: Request<Action>,
     ) -> Result<Response<Self::DoActionStream>, Status> {
-        let results = rpc::do_action(&self.flight, request.into_inner());
+        let caller = caller(&request)?;
+        let results = rpc::do_action(&self.flight, request.into_inner(), caller);
         self.counted("DoAction", async { results.await.map(all) }).await
     }
 
@@ -136,6 +149,6 @@ impl FlightService for Control {
         &self,
         _request: Request<Empty>,
     ) -> Result<Response<Self::ListActionsStream>, Status> {
-        self.counted("ListActions", async { Ok(all(rpc::list_actions())) }).await
+        self.counted("ListActions", async { Ok(all(rpc::list_actions(&self.flight))) }).await
     }
 }

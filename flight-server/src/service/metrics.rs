@@ -15,6 +15,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use tonic::{Code, Status};
 
+use super::tickets::TicketFigures;
+
 /// The Flight call that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Method(pub(super) &'static str);
@@ -93,9 +95,16 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// `tls`: of a server that has a certificate.
-    pub fn new(decode: Arc<DecodePool>, tls: Option<&TlsFigures>) -> Self {
+    /// `tls`: of a server that has a certificate; `tickets`: of one that signs them.
+    pub fn new(
+        decode: Arc<DecodePool>,
+        tls: Option<&TlsFigures>,
+        tickets: Option<&TicketFigures>,
+    ) -> Self {
         let mut registry = Registry::with_prefix("flight_server");
+        if let Some(tickets) = tickets {
+            tickets.register(&mut registry);
+        }
         if let Some(tls) = tls {
             tls.register(&mut registry);
         }
@@ -286,7 +295,7 @@ mod tests {
     #[test]
     fn calls_are_counted_by_method_and_code() {
         let decode = DecodePool::new(DecodeOptions::default()).unwrap();
-        let metrics = Arc::new(Metrics::new(decode, None));
+        let metrics = Arc::new(Metrics::new(decode, None, None));
         let mut call = metrics.begin("DoGet");
         call.sent(100, 2, 30);
         let waiting = call.waits(100);

@@ -11,6 +11,7 @@ mod plan;
 mod produce;
 mod rpc;
 mod status;
+mod tickets;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +30,7 @@ use tower_service::Service as _;
 pub use budget::Budget;
 pub use lookup::Lookups;
 pub use metrics::{Metrics, TlsFigures};
+pub use tickets::{Tickets, now_ms};
 
 use control::Control;
 
@@ -40,6 +42,8 @@ pub struct Flight {
     pub lookups: Lookups,
     /// Decodes the Parquet of all streams.
     pub decode: Arc<DecodePool>,
+    /// Of a server that signs its tickets and takes no others.
+    pub tickets: Option<Tickets>,
     /// Whether Arrow's perf protocol is answered.
     pub perf: bool,
     /// How long a reader may take nothing.

@@ -9,13 +9,13 @@ use flight_net::client::{
     ConnectError, ConnectOptions, Connection, Connector, GetStream, StreamConnection,
 };
 use flight_testkit::ServerProcess;
-use flight_wire::protocol::PutSummary;
+use flight_wire::protocol::{PutSummary, TICKET_HEADER};
 use flight_wire::{
     BatchDecoder, DecodeLimits, Decoded, EncodeOptions, Encoder, FlightMessage, Frame,
 };
 use prost::Message as _;
-use tonic::Status;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{MetadataMap, MetadataValue};
+use tonic::{Request, Status};
 
 /// A table whose rows tell which upload made them: `tag` in every row.
 pub fn table(tag: i64, rows: usize) -> RecordBatch {
@@ -75,13 +75,25 @@ impl Client {
     }
 
     pub async fn action(&mut self, name: &str, body: &str) -> Result<String, Status> {
-        let action = Action { r#type: name.to_owned(), body: body.to_owned().into() };
-        let mut results = self.calls.do_action(action).await?.into_inner();
-        let mut text = String::new();
+        let results = self.act(name, body.as_bytes().to_vec(), None).await?;
+        Ok(String::from_utf8_lossy(&results).into_owned())
+    }
+
+    /// An action of any bytes, with a ticket in its metadata.
+    pub async fn act(
+        &mut self,
+        name: &str,
+        body: Vec<u8>,
+        ticket: Option<&[u8]>,
+    ) -> Result<Vec<u8>, Status> {
+        let mut request = Request::new(Action { r#type: name.to_owned(), body: body.into() });
+        *request.metadata_mut() = permit(ticket);
+        let mut results = self.calls.do_action(request).await?.into_inner();
+        let mut bytes = Vec::new();
         while let Some(result) = results.message().await? {
-            text.push_str(&String::from_utf8_lossy(&result.body));
+            bytes.extend_from_slice(&result.body);
         }
-        Ok(text)
+        Ok(bytes)
     }
 
     /// Reads all endpoints of `command`, batch after batch.
@@ -133,7 +145,17 @@ impl Client {
 
     /// Uploads `batches` and returns the summary of what was stored.
     pub async fn put(&self, command: &str, batches: &[RecordBatch]) -> Result<PutSummary, Status> {
-        self.put_with(command, batches, EncodeOptions::default()).await
+        self.put_with(command, batches, EncodeOptions::default(), None).await
+    }
+
+    /// The same, with a ticket in its metadata.
+    pub async fn put_permitted(
+        &self,
+        command: &str,
+        batches: &[RecordBatch],
+        ticket: &[u8],
+    ) -> Result<PutSummary, Status> {
+        self.put_with(command, batches, EncodeOptions::default(), Some(ticket)).await
     }
 
     /// The same, each batch one message.
@@ -143,7 +165,7 @@ impl Client {
         batches: &[RecordBatch],
     ) -> Result<PutSummary, Status> {
         let options = EncodeOptions { message_bytes_max: 256 << 20, ..EncodeOptions::default() };
-        self.put_with(command, batches, options).await
+        self.put_with(command, batches, options, None).await
     }
 
     async fn put_with(
@@ -151,8 +173,9 @@ impl Client {
         command: &str,
         batches: &[RecordBatch],
         options: EncodeOptions,
+        ticket: Option<&[u8]>,
     ) -> Result<PutSummary, Status> {
-        let (sink, results) = self.streams.do_put(MetadataMap::new());
+        let (sink, results) = self.streams.do_put(permit(ticket));
         let descriptor = FlightDescriptor::new_cmd(command.to_owned()).encode_to_vec();
         let schema = batches[0].schema();
         let mut encoder = Encoder::new(&schema, options).unwrap();
@@ -176,6 +199,15 @@ impl Client {
         sending.await.unwrap();
         last.ok_or_else(|| Status::unknown("OK without a summary"))
     }
+}
+
+/// Metadata that holds a ticket.
+fn permit(ticket: Option<&[u8]>) -> MetadataMap {
+    let mut metadata = MetadataMap::new();
+    if let Some(ticket) = ticket {
+        metadata.insert_bin(TICKET_HEADER, MetadataValue::from_bytes(ticket));
+    }
+    metadata
 }
 
 pub struct Stream {

@@ -19,3 +19,5 @@ mod rotation;
 mod rotation_load;
 mod served;
 mod stalls;
+mod ticket_keys;
+mod tickets;

@@ -131,7 +131,7 @@ async fn accept_loop<H: Handler>(shared: Arc<Shared<H>>, listener: Listener) -> 
                 Ok((socket, address)) => {
                     shared.counters.accepted.fetch_add(1, Ordering::Relaxed);
                     if let Some(slot) = shared.admit(address.map(|a| a.ip())) {
-                        let peer = Peer { address, tls: None, client: None };
+                        let peer = Peer { address, tls: None, client: None, client_fingerprint: None };
                         connections.spawn(connection(Arc::clone(&shared), socket, peer, secure, slot));
                     }
                 }
@@ -239,6 +239,7 @@ async fn connection<H: Handler>(
                 Ok(Ok(stream)) => {
                     let agreed = stream.negotiated();
                     (peer.tls, peer.client) = (Some(agreed), stream.client_names());
+                    peer.client_fingerprint = stream.client_fingerprint();
                     tell(&peer, agreed);
                     serve_http2(&shared, stream, &pulse, peer).await;
                 }

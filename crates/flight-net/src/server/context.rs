@@ -18,6 +18,8 @@ pub struct Peer {
     pub tls: Option<Negotiated>,
     /// Who the client is, by its certificate, which was verified; `None` where it showed none.
     pub client: Option<ClientNames>,
+    /// SHA-256 of that certificate.
+    pub client_fingerprint: Option<[u8; 32]>,
 }
 
 impl fmt::Display for Peer {

@@ -4,6 +4,7 @@
 //! these are the forms that flight-server reads.
 
 mod delete;
+mod issue;
 mod pace;
 mod perf;
 mod put;
@@ -11,6 +12,7 @@ mod request;
 mod ticket;
 
 pub use delete::DeleteRequest;
+pub use issue::{IssueMode, IssueRequest, TICKET_HEADER};
 pub use pace::{EmitStamp, PACE_HEADER, PaceRequest};
 pub use perf::{Perf, Token};
 pub use put::{PutMode, PutRequest, PutSummary, StoreCodec, StoreFormat};
@@ -25,6 +27,12 @@ pub mod actions {
     pub const PING: &str = "ping";
     /// Deletes a dataset: `{"dataset": …}`.
     pub const DELETE_DATASET: &str = "delete-dataset";
+    /// Gives a ticket to upload or delete: [`IssueRequest`](super::IssueRequest).
+    pub const TICKET_ISSUE: &str = "ticket.issue";
+    /// Flight's own: an endpoint with a later `expiration_time`.
+    pub const RENEW_FLIGHT_ENDPOINT: &str = "RenewFlightEndpoint";
+    /// Flight's own: the tickets of a FlightInfo are not taken any more.
+    pub const CANCEL_FLIGHT_INFO: &str = "CancelFlightInfo";
 }
 
 /// Why a command, a ticket or an action's body was not understood. The client is at fault.

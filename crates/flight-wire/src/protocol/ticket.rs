@@ -50,26 +50,84 @@ impl Ticket {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.dataset.len());
         out.extend_from_slice(MAGIC);
-        out.push(match self.compression {
-            WireCompression::None => 0,
-            WireCompression::Lz4 => 1,
-            WireCompression::Zstd => 2,
-        });
-        out.push(u8::from(self.checksum.is_some()));
+        out.extend_from_slice(&self.forms());
         let name = u16::try_from(self.dataset.len()).expect("names are at most 65 535 bytes");
         out.extend_from_slice(&name.to_le_bytes());
         out.extend_from_slice(&self.version);
         out.extend_from_slice(&self.first_row.to_le_bytes());
         out.extend_from_slice(&self.rows.to_le_bytes());
-        out.extend_from_slice(&self.message_bytes_max.unwrap_or(0).to_le_bytes());
-        out.extend_from_slice(&self.batch_rows_max.unwrap_or(0).to_le_bytes());
-        let columns = self.columns.as_ref().map_or(ALL_COLUMNS, |c| c.len() as u32);
-        out.extend_from_slice(&columns.to_le_bytes());
+        out.extend_from_slice(&self.numbers());
         out.extend_from_slice(self.dataset.as_bytes());
+        self.write_columns(&mut out);
+        out
+    }
+
+    /// All of a dataset, as it is.
+    pub fn whole(dataset: String, version: [u8; 16]) -> Self {
+        Self {
+            dataset,
+            version,
+            first_row: 0,
+            rows: u64::MAX,
+            columns: None,
+            message_bytes_max: None,
+            batch_rows_max: None,
+            compression: WireCompression::None,
+            checksum: None,
+        }
+    }
+
+    /// How the rows are sent, and not which they are: the tail of a signed ticket.
+    ///
+    /// ```text
+    /// compression 1 | checksum 1 | bytes of a message 8 | rows of a message 4 | columns 4 | columns
+    /// ```
+    pub fn encode_sending(&self) -> Vec<u8> {
+        let mut out = [&self.forms()[..], &self.numbers()].concat();
+        self.write_columns(&mut out);
+        out
+    }
+
+    /// This ticket, sent as [`encode_sending`](Self::encode_sending) wrote it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever that did not write; the reason is not told.
+    pub fn with_sending(self, tail: &[u8]) -> Result<Self, ProtocolError> {
+        self.sent_by(&mut Rest(tail)).ok_or(ProtocolError::Ticket)
+    }
+
+    fn sent_by(self, tail: &mut Rest<'_>) -> Option<Self> {
+        let (compression, checksum) = tail.forms()?;
+        let (message_bytes_max, batch_rows_max, columns) = tail.numbers()?;
+        let columns = tail.columns(columns)?;
+        Some(Self { columns, message_bytes_max, batch_rows_max, compression, checksum, ..self })
+    }
+
+    /// Compression and checksum.
+    fn forms(&self) -> [u8; 2] {
+        let compression = match self.compression {
+            WireCompression::None => 0,
+            WireCompression::Lz4 => 1,
+            WireCompression::Zstd => 2,
+        };
+        [compression, u8::from(self.checksum.is_some())]
+    }
+
+    /// Limits of a message and the number of columns.
+    fn numbers(&self) -> [u8; 16] {
+        let mut out = [0; 16];
+        out[..8].copy_from_slice(&self.message_bytes_max.unwrap_or(0).to_le_bytes());
+        out[8..12].copy_from_slice(&self.batch_rows_max.unwrap_or(0).to_le_bytes());
+        let columns = self.columns.as_ref().map_or(ALL_COLUMNS, |c| c.len() as u32);
+        out[12..].copy_from_slice(&columns.to_le_bytes());
+        out
+    }
+
+    fn write_columns(&self, out: &mut Vec<u8>) {
         for column in self.columns.iter().flatten() {
             out.extend_from_slice(&column.to_le_bytes());
         }
-        out
     }
 
     /// # Errors
@@ -92,44 +150,52 @@ impl<'a> Rest<'a> {
         if self.array::<4>()? != *MAGIC {
             return None;
         }
-        let compression = match self.array::<1>()? {
-            [0] => WireCompression::None,
-            [1] => WireCompression::Lz4,
-            [2] => WireCompression::Zstd,
-            _ => return None,
-        };
-        let checksum = match self.array::<1>()? {
-            [0] => None,
-            [1] => Some(ChecksumKind::Xxh3),
-            _ => return None,
-        };
+        let (compression, checksum) = self.forms()?;
         let name_bytes = usize::from(u16::from_le_bytes(self.array()?));
         let version = self.array()?;
         let first_row = u64::from_le_bytes(self.array()?);
         let rows = u64::from_le_bytes(self.array()?);
-        let message_bytes = u64::from_le_bytes(self.array()?);
-        let batch_rows = u32::from_le_bytes(self.array()?);
-        let columns = u32::from_le_bytes(self.array()?);
+        let (message_bytes_max, batch_rows_max, columns) = self.numbers()?;
         let dataset = std::str::from_utf8(self.bytes(name_bytes)?).ok()?.to_owned();
-        let columns = match columns {
-            ALL_COLUMNS => None,
-            count => Some(self.columns(count)?),
-        };
-        let message_bytes_ok = message_bytes == 0
-            || (SEND_MESSAGE_BYTES_MIN as u64..=SEND_MESSAGE_BYTES_MAX as u64)
-                .contains(&message_bytes);
-        let whole = self.0.is_empty() && first_row.checked_add(rows).is_some() && message_bytes_ok;
-        whole.then_some(Ticket {
+        let columns = self.columns(columns)?;
+        first_row.checked_add(rows)?;
+        Some(Ticket {
             dataset,
             version,
             first_row,
             rows,
             columns,
-            message_bytes_max: (message_bytes > 0).then_some(message_bytes),
-            batch_rows_max: (batch_rows > 0).then_some(batch_rows),
+            message_bytes_max,
+            batch_rows_max,
             compression,
             checksum,
         })
+    }
+
+    fn forms(&mut self) -> Option<(WireCompression, Option<ChecksumKind>)> {
+        let [compression, checksum] = self.array()?;
+        let compression = match compression {
+            0 => WireCompression::None,
+            1 => WireCompression::Lz4,
+            2 => WireCompression::Zstd,
+            _ => return None,
+        };
+        match checksum {
+            0 => Some((compression, None)),
+            1 => Some((compression, Some(ChecksumKind::Xxh3))),
+            _ => None,
+        }
+    }
+
+    /// Limits of a message and the number of columns.
+    fn numbers(&mut self) -> Option<(Option<u64>, Option<u32>, u32)> {
+        let message_bytes = Some(u64::from_le_bytes(self.array()?)).filter(|bytes| *bytes > 0);
+        let batch_rows = Some(u32::from_le_bytes(self.array()?)).filter(|rows| *rows > 0);
+        let bounds = SEND_MESSAGE_BYTES_MIN as u64..=SEND_MESSAGE_BYTES_MAX as u64;
+        if message_bytes.is_some_and(|bytes| !bounds.contains(&bytes)) {
+            return None;
+        }
+        Some((message_bytes, batch_rows, u32::from_le_bytes(self.array()?)))
     }
 
     fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -142,8 +208,11 @@ impl<'a> Rest<'a> {
         self.bytes(N)?.try_into().ok()
     }
 
-    /// The last part: it must be all that is left.
-    fn columns(&mut self, count: u32) -> Option<Vec<u32>> {
+    /// The last part: it must be all that is left. `None` within stands for all columns.
+    fn columns(&mut self, count: u32) -> Option<Option<Vec<u32>>> {
+        if count == ALL_COLUMNS {
+            return self.0.is_empty().then_some(None);
+        }
         if u64::from(count) * 4 != self.0.len() as u64 {
             return None;
         }
@@ -152,7 +221,8 @@ impl<'a> Rest<'a> {
         let mut seen = HashSet::new();
         (0..count)
             .map(|_| Some(u32::from_le_bytes(self.array()?)).filter(|column| seen.insert(*column)))
-            .collect()
+            .collect::<Option<_>>()
+            .map(Some)
     }
 }
 
@@ -186,7 +256,11 @@ mod tests {
         };
         let none = Ticket { columns: Some(vec![]), ..ticket() };
         for ticket in [ticket(), plain, none] {
-            assert_eq!(Ticket::parse(&ticket.encode()), Ok(ticket));
+            assert_eq!(Ticket::parse(&ticket.encode()), Ok(ticket.clone()));
+            let Ticket { first_row, rows, .. } = ticket;
+            let whole = Ticket::whole(ticket.dataset.clone(), ticket.version);
+            let part = Ticket { first_row, rows, ..whole };
+            assert_eq!(part.with_sending(&ticket.encode_sending()), Ok(ticket));
         }
     }
 
@@ -197,6 +271,12 @@ mod tests {
             assert_eq!(Ticket::parse(&bytes[..end]), Err(ProtocolError::Ticket), "cut at {end}");
         }
         assert_eq!(Ticket::parse(&[&bytes[..], &[0]].concat()), Err(ProtocolError::Ticket));
+        let tail = ticket().encode_sending();
+        let whole = || Ticket::whole("d".into(), [0; 16]);
+        for end in 0..tail.len() {
+            assert!(whole().with_sending(&tail[..end]).is_err(), "cut at {end}");
+        }
+        assert!(whole().with_sending(&[&tail[..], &[0]].concat()).is_err());
     }
 
     #[test]

@@ -8,6 +8,8 @@ use arrow_flight::FlightDescriptor;
 use bytes::Bytes;
 use flight_net::server::{CallContext, Deadline};
 use flight_net::{Body, FrameSender};
+use flight_store::DatasetName;
+use flight_ticket::Right;
 use flight_wire::{FlightMessage, Frame};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -19,7 +21,8 @@ use super::input::{Input, Reserved};
 use crate::service::Flight;
 use crate::service::command::PutCommand;
 use crate::service::metrics::Call;
-use crate::service::status::{self, trailers};
+use crate::service::status::{self, IntoStatus, trailers};
+use crate::service::tickets::Caller;
 use upload::{Begun, Upload, Written};
 
 /// Messages that arrived are decoded and written together until they make up this much, so that
@@ -32,11 +35,13 @@ pub(in crate::service) fn do_put(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let deadline = context.deadline;
+    let caller = Caller::new(context, request.headers());
     let (sender, body) = Body::frames();
     let flight = Arc::clone(flight);
     tokio::spawn(async move {
         let mut call = flight.metrics.begin("DoPut");
-        let status = match upload(&flight, request.into_body(), &sender, &call, deadline).await {
+        let body = request.into_body();
+        let status = match upload(&flight, body, caller, &sender, &call, deadline).await {
             Ok(()) => Status::ok(""),
             Err(status) => status,
         };
@@ -49,12 +54,13 @@ pub(in crate::service) fn do_put(
 async fn upload(
     flight: &Arc<Flight>,
     body: Incoming,
+    caller: Caller,
     acknowledge: &FrameSender,
     call: &Call,
     deadline: Option<Deadline>,
 ) -> Result<(), Status> {
     let mut input = Input::new(body, flight.budget.clone(), flight.stall);
-    let taken = take(flight, &mut input, acknowledge, call);
+    let taken = take(flight, &mut input, &caller, acknowledge, call);
     let taken = async {
         tokio::select! {
             taken = taken => taken,
@@ -80,6 +86,7 @@ async fn upload(
 async fn take(
     flight: &Arc<Flight>,
     input: &mut Input,
+    caller: &Caller,
     acknowledge: &FrameSender,
     call: &Call,
 ) -> Result<Option<Upload>, Status> {
@@ -89,10 +96,11 @@ async fn take(
         ));
     };
     let command = command(&first.message, flight.perf)?;
+    let bytes_max = permitted(flight, &command, caller)?;
     let begun = flight.blocking(move |flight| {
         // Named whole: its share of the memory goes back with it.
         let first = first;
-        Upload::begin(flight, command, &first.message)
+        Upload::begin(flight, command, bytes_max, &first.message)
     });
     let upload = match begun.await? {
         Begun::Upload(upload) => upload,
@@ -205,6 +213,17 @@ async fn send(
         }
     }
     Ok(())
+}
+
+/// Whether the caller has a ticket for the upload, where it needs one; the bytes that it permits.
+fn permitted(flight: &Flight, command: &PutCommand, caller: &Caller) -> Result<u64, Status> {
+    let (Some(tickets), PutCommand::Dataset(request)) = (&flight.tickets, command) else {
+        return Ok(u64::MAX);
+    };
+    let name = DatasetName::from_components(&request.dataset.components());
+    let name = name.map_err(IntoStatus::into_status)?;
+    let ticket = tickets.spend(&caller.ticket, Right::Write, Some(name.as_str()), caller)?;
+    Ok(ticket.claims().bytes_max.unwrap_or(u64::MAX))
 }
 
 fn command(first: &FlightMessage, perf: bool) -> Result<PutCommand, Status> {

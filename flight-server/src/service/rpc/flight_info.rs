@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, SchemaResult, Ticket};
+use arrow_flight::{FlightDescriptor, FlightEndpoint, FlightInfo, SchemaResult};
 use bytes::Bytes;
 use flight_store::{DatasetInfo, DatasetName};
 use flight_wire::protocol::GetRequest;
@@ -12,17 +12,24 @@ use tonic::Status;
 use crate::service::command::GetCommand;
 use crate::service::plan::Plan;
 use crate::service::status::IntoStatus;
+use crate::service::tickets::{Caller, endpoints};
 use crate::service::{Flight, perf};
 
 pub(in crate::service) async fn flight_info(
     flight: &Arc<Flight>,
     descriptor: FlightDescriptor,
+    caller: &Caller,
 ) -> Result<FlightInfo, Status> {
     match GetCommand::of(&descriptor, flight.perf)? {
+        GetCommand::Perf(_) if flight.tickets.is_some() => Err(Status::unimplemented(
+            "this server signs its tickets, and those of --perf are made without; ask for a dataset",
+        )),
         GetCommand::Perf(perf) => perf::flight_info(descriptor, &perf),
         GetCommand::Dataset(request) => {
-            let (dataset, plan) = planned(flight, request).await?;
-            Ok(describe(descriptor, &dataset, &plan))
+            let (dataset, mut plan) = planned(flight, request).await?;
+            let tickets = std::mem::take(&mut plan.tickets);
+            let endpoints = endpoints(flight, tickets, caller).await?;
+            Ok(describe(descriptor, &dataset, &plan, endpoints))
         }
     }
 }
@@ -54,16 +61,13 @@ pub(super) fn describe(
     descriptor: FlightDescriptor,
     dataset: &DatasetInfo,
     plan: &Plan,
+    endpoint: Vec<FlightEndpoint>,
 ) -> FlightInfo {
-    let endpoint = |ticket: &flight_wire::protocol::Ticket| FlightEndpoint {
-        ticket: Some(Ticket { ticket: ticket.encode().into() }),
-        ..FlightEndpoint::default()
-    };
     let known = |count: Option<u64>| count.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1);
     FlightInfo {
         schema: plan.schema_message.clone(),
         flight_descriptor: Some(descriptor),
-        endpoint: plan.tickets.iter().map(endpoint).collect(),
+        endpoint,
         total_records: known(plan.rows),
         // The stored size; that of a part is known to nobody before it is read.
         total_bytes: known(plan.whole.then_some(dataset.bytes)),

@@ -7,6 +7,7 @@ mod do_put;
 mod flight_info;
 mod input;
 mod list_flights;
+mod ticket_actions;
 
 pub(super) use do_action::{do_action, list_actions};
 pub(super) use do_exchange::do_exchange;

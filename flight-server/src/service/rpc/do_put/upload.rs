@@ -19,6 +19,8 @@ pub(super) struct Upload {
     target: Target,
     /// Memory of the dictionaries that the decoder keeps.
     dictionaries: Option<Share>,
+    /// What the upload's ticket permits beyond what has come.
+    bytes_left: u64,
 }
 
 enum Target {
@@ -50,6 +52,7 @@ impl Upload {
     pub(super) fn begin(
         flight: &Flight,
         command: PutCommand,
+        bytes_max: u64,
         first: &FlightMessage,
     ) -> Result<Begun, Status> {
         let mut decoder = BatchDecoder::new(DecodeLimits::default());
@@ -62,29 +65,30 @@ impl Upload {
         };
         let request = match command {
             PutCommand::Perf => {
-                return Ok(Begun::Upload(Self::new(decoder, Target::Dropped)));
+                return Ok(Begun::Upload(Self::new(decoder, Target::Dropped, u64::MAX)));
             }
             PutCommand::Dataset(request) => upload_request(request)?,
         };
         match flight.store.begin(request, schema).map_err(IntoStatus::into_status)? {
             store::Begun::Upload(upload) => {
-                Ok(Begun::Upload(Self::new(decoder, Target::Stored(upload))))
+                Ok(Begun::Upload(Self::new(decoder, Target::Stored(upload), bytes_max)))
             }
             store::Begun::AlreadyStored(stored) => Ok(Begun::AlreadyStored(summary(&stored))),
         }
     }
 
-    fn new(decoder: BatchDecoder, target: Target) -> Self {
-        Self { decoder, target, dictionaries: None }
+    fn new(decoder: BatchDecoder, target: Target, bytes_left: u64) -> Self {
+        Self { decoder, target, dictionaries: None, bytes_left }
     }
 
     /// Decodes and writes a group of messages.
     pub(super) fn write(mut self, mut group: Vec<Reserved>) -> Result<Written, Status> {
         let mut acknowledged = Vec::new();
-        let (mut bytes, mut batches, mut rows) = (0, 0, 0);
+        let (mut batches, mut rows) = (0, 0);
+        let bytes = group.iter().map(|reserved| reserved.message.bytes as u64).sum();
+        self.count(bytes)?;
         // By reference: the writer holds the batches' memory until the flush, and so must we.
         for Reserved { message, share } in &mut group {
-            bytes += message.bytes as u64;
             if !message.header.is_empty() {
                 let decoded = self.decoder.decode(&message.header, &message.body);
                 match decoded.map_err(IntoStatus::into_status)? {
@@ -107,6 +111,17 @@ impl Upload {
             upload.flush().map_err(IntoStatus::into_status)?;
         }
         Ok(Written { upload: self, acknowledged, bytes, batches, rows })
+    }
+
+    /// Counts what came against what the ticket permits.
+    fn count(&mut self, bytes: u64) -> Result<(), Status> {
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left = left.ok_or_else(|| {
+            Status::resource_exhausted(
+                "the upload is larger than its ticket permits; ask ticket.issue for more bytes",
+            )
+        })?;
+        Ok(())
     }
 
     /// Keeps the memory of a dictionary's message for as long as the decoder keeps it.
