@@ -3,6 +3,8 @@
 //! A percentile is one number a repeat, like a rate: histograms of several repeats are never pooled
 //! to compare their tails.
 
+mod held;
+
 use std::fmt;
 
 use flight_stats::{Band, Direction};
@@ -11,6 +13,7 @@ use crate::floor::Floor;
 use crate::record::{Metric, PERCENTILES, events_for};
 use crate::report::{Results, Variant, Workload, figures as shown};
 use crate::workload as mix;
+pub(crate) use held::Held;
 
 /// A figure by its name: `get.bytes_per_s`, `put.ack.p99`, `errors`; in quick with `@TRANSPORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,8 @@ enum Kind {
     Errors,
     /// How long a command of the user's ran.
     WallTime,
+    /// What a side holds at the end of a repeat's window.
+    Held(Held),
 }
 
 /// What a figure is measured in.
@@ -38,6 +43,7 @@ pub(crate) enum Unit {
     BytesPerSecond,
     PerSecond,
     Nanoseconds,
+    Bytes,
     Count,
 }
 
@@ -47,6 +53,16 @@ impl Figure {
     /// A rate by its place among [`Workload::rates`]; the first is the throughput.
     pub(crate) fn rate(workload: Workload, rate: usize) -> Self {
         Self { kind: Kind::Rate { workload, rate }, at: None }
+    }
+
+    /// What a side holds at the end of a window.
+    pub(crate) fn held(held: Held) -> Self {
+        Self { kind: Kind::Held(held), at: None }
+    }
+
+    /// A percentile of a latency, by its place among [`PERCENTILES`].
+    pub(crate) fn percentile(metric: Metric, percentile: usize) -> Self {
+        Self { kind: Kind::Percentile { metric, percentile }, at: None }
     }
 
     /// Batches, calls, connections or operations a second.
@@ -161,7 +177,7 @@ impl Figure {
             Kind::Rate { rate, .. } => rate == 0 && !is_paced,
             Kind::Percentile { metric, .. } => is_paced && metric.is_response(),
             Kind::WallTime => true,
-            Kind::Errors => false,
+            Kind::Errors | Kind::Held(_) => false,
         }
     }
 
@@ -170,7 +186,7 @@ impl Figure {
         match self.kind {
             Kind::Rate { workload, .. } => Some(workload),
             Kind::Percentile { metric, .. } => Workload::of_name(metric.of()),
-            Kind::Errors | Kind::WallTime => None,
+            Kind::Errors | Kind::WallTime | Kind::Held(_) => None,
         }
     }
 
@@ -186,7 +202,8 @@ impl Figure {
                 _ => Unit::PerSecond,
             },
             Kind::Percentile { .. } | Kind::WallTime => Unit::Nanoseconds,
-            Kind::Errors => Unit::Count,
+            Kind::Held(held) if held.is_memory() => Unit::Bytes,
+            Kind::Errors | Kind::Held(_) => Unit::Count,
         }
     }
 
@@ -216,7 +233,7 @@ impl Figure {
             Kind::Rate { .. } => Some(floor.throughput),
             Kind::Percentile { percentile, .. } if PERCENTILES[percentile].1 > 0.9 => floor.p99,
             Kind::Percentile { .. } => floor.p50,
-            Kind::Errors | Kind::WallTime => None,
+            Kind::Errors | Kind::WallTime | Kind::Held(_) => None,
         }
     }
 
@@ -235,6 +252,13 @@ impl Figure {
                 let value = |measured: &crate::report::Measured| {
                     let summary = measured.repeat.recording.latencies.summary(metric)?;
                     summary.percentiles_ns[percentile].map(|nanos| nanos as f64)
+                };
+                complete.map(value).collect::<Option<_>>()?
+            }
+            Kind::Held(held) => {
+                let complete = variant.measured.iter().filter(|measured| measured.complete);
+                let value = |measured: &crate::report::Measured| {
+                    held.of(measured.repeat.resources.as_ref()?)
                 };
                 complete.map(value).collect::<Option<_>>()?
             }
@@ -287,6 +311,7 @@ impl fmt::Display for Figure {
             }
             Kind::Errors => write!(f, "errors")?,
             Kind::WallTime => write!(f, "wall_time")?,
+            Kind::Held(held) => write!(f, "{}", held.name())?,
         }
         self.at.as_ref().map_or(Ok(()), |at| write!(f, "@{at}"))
     }
@@ -296,6 +321,9 @@ impl Kind {
     fn parse(name: &str) -> Result<Self, String> {
         if name == "errors" {
             return Ok(Self::Errors);
+        }
+        if let Some(held) = Held::ALL.into_iter().find(|held| held.name() == name) {
+            return Ok(Self::Held(held));
         }
         for workload in Workload::ALL {
             let of = name.strip_prefix(workload.name()).and_then(|rest| rest.strip_prefix('.'));
@@ -333,8 +361,9 @@ fn known() -> String {
     });
     let rates: Vec<String> = rates.collect();
     format!(
-        "errors, {}, and with a percentile such as .p99 {}",
+        "errors, {}, {}, and with a percentile such as .p99 {}",
         rates.join(", "),
+        Held::ALL.map(Held::name).join(", "),
         Metric::ALL.map(Metric::id).join(", ")
     )
 }
@@ -346,13 +375,15 @@ impl Unit {
             Self::BytesPerSecond => "B/s",
             Self::PerSecond => "1/s",
             Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
             Self::Count => "1",
         }
     }
 
     /// The unit of a document; what a later version adds has none.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        let all = [Self::BytesPerSecond, Self::PerSecond, Self::Nanoseconds, Self::Count];
+        let all =
+            [Self::BytesPerSecond, Self::PerSecond, Self::Nanoseconds, Self::Bytes, Self::Count];
         all.into_iter().find(|unit| unit.name() == name)
     }
 
@@ -362,6 +393,7 @@ impl Unit {
             Self::BytesPerSecond => flight_chart::Unit::BytesPerSecond,
             Self::PerSecond => flight_chart::Unit::Count("/s"),
             Self::Nanoseconds => flight_chart::Unit::Nanoseconds,
+            Self::Bytes => flight_chart::Unit::Bytes,
             Self::Count => flight_chart::Unit::Count(""),
         }
     }
@@ -372,6 +404,7 @@ impl Unit {
             Self::BytesPerSecond => format!("{} MB/s", shown::megabytes(value)),
             Self::PerSecond => format!("{}/s", shown::amount(value)),
             Self::Nanoseconds => shown::nanos(value),
+            Self::Bytes => format!("{} MB", shown::megabytes(value)),
             Self::Count => shown::amount(value),
         }
     }
@@ -382,6 +415,7 @@ impl Unit {
             Self::BytesPerSecond => &BYTES_PER_SECOND,
             Self::PerSecond => &PER_SECOND,
             Self::Nanoseconds => &TIMES,
+            Self::Bytes => &BYTES,
             Self::Count => &[("", 1.0)],
         }
     }
@@ -398,6 +432,15 @@ const BYTES_PER_SECOND: [(&str, f64); 7] = [
 ];
 const PER_SECOND: [(&str, f64); 6] =
     [("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6), ("", 1.0), ("k", 1e3), ("M", 1e6)];
+const BYTES: [(&str, f64); 7] = [
+    ("GB", 1e9),
+    ("MB", 1e6),
+    ("kB", 1e3),
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
 const TIMES: [(&str, f64); 5] = [("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("s", 1e9), ("ns", 1.0)];
 
 #[cfg(test)]
@@ -407,7 +450,13 @@ mod tests {
 
     #[test]
     fn figures_are_read_as_they_are_written() {
-        for name in ["errors", "get.bytes_per_s", "unary.calls_per_s", "put.ack.p99.9"] {
+        for name in [
+            "errors",
+            "get.bytes_per_s",
+            "unary.calls_per_s",
+            "put.ack.p99.9",
+            "server.descriptors",
+        ] {
             check(name, name);
         }
         check("put.bytes_per_s@tls-ec", "put.bytes_per_s@tls-ec");

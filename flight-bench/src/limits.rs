@@ -46,6 +46,11 @@ pub(crate) const POOL_MAX: usize = 4_096;
 pub(crate) const POOL_BYTES_MAX: u64 = 4 << 30;
 /// Connections whose TCP figures are told one by one.
 pub(crate) const TCP_CONNECTIONS_TOLD_MAX: usize = 64;
+/// Connections that are left open after their calls at once (`--linger`).
+pub(crate) const LINGERING_MAX: usize = 16_384;
+/// A connection of a pool without a call for so long is closed: longer than any pause of a run, which
+/// would otherwise be measured with connections made anew.
+pub(crate) const POOLED_IDLE: Duration = DURATION_MAX;
 /// Batches of one upload that wait for their acknowledgement.
 pub(crate) const INFLIGHT_MAX: usize = 65_536;
 /// Bytes of batches read from a file: they stay in memory for the whole run.

@@ -22,5 +22,12 @@ const _: () = assert!(SCRYPT_MEMORY_BYTES_MAX <= SCRYPT_WORK_BYTES_MAX, "one pas
 /// is worth 1.3 times the throughput, and more than this nothing.
 pub const TLS_WRITE_BYTES: usize = 512 << 10;
 
+/// Sessions that a client keeps of one server. Each of TLS 1.3 is good for one connection (RFC 8446,
+/// C.4), and servers give two with each: enough for as many callers that connect at once.
+pub const SESSIONS_PER_SERVER: usize = 1024;
+
+/// Servers whose sessions a client keeps; beyond, tickets of all are forgotten.
+pub const SESSION_SERVERS_MAX: usize = 256;
+
 /// Names of a client's certificate; one with more of them is known by none.
 pub const CLIENT_NAMES_MAX: usize = 64;

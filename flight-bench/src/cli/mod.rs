@@ -6,6 +6,7 @@
 mod ab;
 mod check;
 mod compare;
+mod connect;
 mod doctor;
 mod engines;
 mod exchange;
@@ -35,6 +36,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub(crate) use ab::{AbArgs, AbSidesArgs};
 pub(crate) use check::{BuildArgs, CheckArgs, FailIfArgs, JudgeArgs};
 pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use connect::Connect;
 pub(crate) use doctor::{CompletionsArgs, DoctorArgs};
 pub(crate) use engines::EnginesArgs;
 pub(crate) use exchange::ExchangeArgs;
@@ -51,7 +53,7 @@ pub(crate) use source::{Source, Text, named};
 pub(crate) use sweep::SweepArgs;
 pub(crate) use target::{Http2Args, LoadArgs, TargetArgs, TlsArgs, TransportName};
 pub(crate) use tls::{KeyKind, Mutual, Resume, TlsRowsArgs, TlsSubjectArgs};
-pub(crate) use unary::{Call, UnaryArgs};
+pub(crate) use unary::{Call, UnaryArgs, UnaryWorkArgs};
 
 /// What stands below the options in every help page.
 const EXIT_CODES: &str = "\

@@ -1,10 +1,13 @@
 //! The options of `unary`.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 
+use super::connect::Connect;
 use super::pace::PaceArgs;
 use super::source::{self, Source};
-use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs};
+use super::{CheckArgs, Http2Args, LoadArgs, OutputArgs, TargetArgs, TlsArgs, units};
 
 #[derive(Debug, Args)]
 pub(crate) struct UnaryArgs {
@@ -67,6 +70,26 @@ pub(crate) struct UnaryWorkArgs {
     /// Default: empty.
     #[arg(long, value_name = "TEXT")]
     pub(crate) body: Option<String>,
+
+    /// Connections that the calls go over: shared, per-call, resumed or pooled[:N].
+    ///
+    /// shared: those of --connections are made once and kept, and each stream calls over its own
+    /// one. pooled:N: up to N are kept (4 where no N is given), and each call takes the one with the
+    /// fewest calls; each worker thread has its share of them. per-call: every call makes a
+    /// connection, with a full handshake over TLS, and closes it. resumed: the same, but TLS resumes
+    /// the session of an earlier one, and a full handshake fails the call; the first of each stream
+    /// is made before. The time of a connection that a call makes is part of the call's.
+    #[arg(long, value_name = "HOW", default_value_t = Connect::Shared)]
+    pub(crate) connect: Connect,
+
+    /// How long a connection stays open after its call, with --connect per-call or resumed.
+    ///
+    /// As clients do that keep a connection alive and never use it again. At most 16384 are open so
+    /// at once, and those beyond are closed with their call; the descriptors of this process
+    /// (ulimit -n) and the limits of the server may be fewer, and calls fail then. Connections of a
+    /// pool stay open in any case. Default: closed with the call.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    pub(crate) linger: Option<Duration>,
 }
 
 /// A call without batches.

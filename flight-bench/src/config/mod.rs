@@ -22,7 +22,7 @@ use flight_wire::limits::{
     RECEIVE_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MAX, SEND_MESSAGE_BYTES_MIN,
 };
 
-pub(crate) use crate::cli::{Arrival, KeyKind, Rate, Resume};
+pub(crate) use crate::cli::{Arrival, Connect, KeyKind, Rate, Resume};
 use crate::cli::{
     Call, Cli, Command, Follow, Format, GetArgs, Progress, PutArgs, QuickArgs, Source, TlsArgs,
     Verify,
@@ -218,6 +218,9 @@ pub(crate) struct UnaryWork {
     pub(crate) source: Option<Source>,
     pub(crate) action: String,
     pub(crate) body: String,
+    pub(crate) connect: Connect,
+    /// How long a connection of a call stays open after it.
+    pub(crate) linger: Option<Duration>,
 }
 
 #[derive(Debug, Clone)]

@@ -14,6 +14,7 @@ use crate::limits;
 use crate::report::check_files;
 use crate::saved::Saved;
 use flight_net::client::Transport;
+use flight_tls::{Engine, TlsVersion};
 use flight_wire::limits::SEND_MESSAGE_BYTES_MIN;
 
 impl Target {
@@ -49,7 +50,7 @@ impl Target {
     }
 }
 
-/// The first TLS option that was given; `--tls-min` has a default and says nothing.
+/// The first TLS option that was given; one with a default, as something else than that.
 fn tls_flags(tls: &TlsArgs) -> Option<&'static str> {
     let flags = [
         ("--tls-ca", tls.tls_ca.is_some()),
@@ -59,6 +60,8 @@ fn tls_flags(tls: &TlsArgs) -> Option<&'static str> {
         ("--tls-server-name", tls.tls_server_name.is_some()),
         ("--tls-ciphers", !tls.tls_ciphers.is_empty()),
         ("--tls-groups", !tls.tls_groups.is_empty()),
+        ("--tls-engine", tls.tls_engine != Engine::default()),
+        ("--tls-min", tls.tls_min != TlsVersion::default()),
     ];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }

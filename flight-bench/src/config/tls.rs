@@ -23,6 +23,10 @@ impl Config {
             Some(_) => of_target(&args)?,
             None => TlsWork::of(&args.rows, args.tls.tls_engine)?,
         };
+        let mut tls = args.tls;
+        if args.target.target.is_none() {
+            tls.tls_engine = Engine::default(); // The rows have it.
+        }
         if work.rows.len() > 1 {
             shorten(&mut args.load);
         }
@@ -32,7 +36,7 @@ impl Config {
             work: Work::Tls(work),
             link: LinkConfig { reset_on_close: true, ..link },
             server_pid: args.target.server_pid,
-            target: Target::new(args.target, args.tls)?,
+            target: Target::new(args.target, tls)?,
             checks: Checks::new(args.check, Workload::Tls, &load, &args.output.keep.runs)?,
             load,
             pace: AskedPace::of(&args.pace),

@@ -99,7 +99,7 @@ fn check(job: &ConnectJob, agreed: &Negotiated, resumes: bool) -> Result<(), Fai
 }
 
 /// The first call of the connection: any answer shows that the server is ready, a refusal too.
-async fn call(connection: &Connection) -> Result<(), Status> {
+pub(super) async fn call(connection: &Connection) -> Result<(), Status> {
     let mut client = FlightServiceClient::new(connection.clone());
     match client.do_action(Action::new("ping", "")).await {
         Err(status) if status.code() == Code::Unavailable => Err(status),

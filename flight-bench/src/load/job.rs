@@ -7,9 +7,10 @@ use flight_net::client::{Connector, Sockets};
 use flight_tls::Negotiated;
 
 use super::Request;
+use super::lender::Lender;
 use super::link::Link;
 use super::seed::Seed;
-use crate::config::{Extent, Load, Pace, Resume};
+use crate::config::{Connect, Extent, Load, Pace, Resume};
 use crate::record::{Failure, Metric};
 use crate::target::{Capability, Plan};
 use crate::workload::Pool;
@@ -80,6 +81,9 @@ pub(crate) struct UnaryJob {
     pub(crate) request: Request,
     /// What the call takes of a server.
     pub(crate) capability: Capability,
+    pub(crate) connect: Connect,
+    /// How long a connection of a call stays open after it.
+    pub(crate) linger: Option<Duration>,
 }
 
 impl UnaryJob {
@@ -147,15 +151,32 @@ impl PutJob {
 impl Job {
     /// The connections of some streams, whose sockets are looked at. Those that are made all the time
     /// are not: a second descriptor of each would be part of what is measured.
-    pub(super) fn link(&self, sockets: &Sockets) -> Link {
+    ///
+    /// `connections` is how many they have, where they have a pool of them.
+    pub(super) fn link(&self, sockets: &Sockets, connections: usize) -> Link {
         let watched = |connector: &Connector| connector.watched(sockets.clone());
         match &self.work {
-            JobWork::Connect(_) => Link::new(self.connector.clone(), &[]),
+            JobWork::Connect(_) => Link::new(self.connector.clone(), &[], None),
+            JobWork::Unary(UnaryJob { connect, linger, .. }) if *connect != Connect::Shared => {
+                let connector = match connect.is_own() {
+                    true => self.connector.clone(),
+                    false => watched(&self.connector),
+                };
+                let lenders = self.load.connections;
+                let lender =
+                    Lender::new(connector.clone(), *connect, connections, *linger, lenders);
+                Link::new(connector, &[], Some(lender))
+            }
             _ => {
                 let places: Vec<_> = self.places().iter().map(watched).collect();
-                Link::new(watched(&self.connector), &places)
+                Link::new(watched(&self.connector), &places, None)
             }
         }
+    }
+
+    /// Whether the streams of a thread share all of its connections.
+    pub(super) fn is_pooled(&self) -> bool {
+        matches!(&self.work, JobWork::Unary(UnaryJob { connect: Connect::Pooled(_), .. }))
     }
 
     /// What connects to places other than the target.

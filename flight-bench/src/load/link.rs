@@ -7,6 +7,7 @@ use flight_net::client::{ConnectError, Connection, Connector, StreamConnection};
 use tokio::sync::Mutex;
 
 use super::clock;
+use super::lender::{Lender, Lent};
 use crate::record::{Failure, Metric, Recorder};
 
 /// A place for a connection to each server. Streams of one thread share it.
@@ -17,6 +18,8 @@ pub(super) struct Link {
     /// For calls without batches, which go to the target.
     calls: Mutex<Option<Connection>>,
     calls_were_made: Cell<bool>,
+    /// For calls that do not share one connection all the time.
+    lender: Option<Lender>,
 }
 
 /// A place for a connection for batches.
@@ -34,12 +37,13 @@ impl Spot {
 }
 
 impl Link {
-    pub(super) fn new(target: Connector, places: &[Connector]) -> Self {
+    pub(super) fn new(target: Connector, places: &[Connector], lender: Option<Lender>) -> Self {
         Self {
             target: Spot::new(target),
             places: places.iter().cloned().map(Spot::new).collect(),
             calls: Mutex::new(None),
             calls_were_made: Cell::new(false),
+            lender,
         }
     }
 
@@ -81,7 +85,28 @@ impl Link {
         }
         *held = None;
         let made = made(recorder, &self.calls_were_made, self.connector().connect()).await?;
+        recorder.borrow_mut().connected(made.negotiated());
         Ok(held.insert(made).clone())
+    }
+
+    /// The connection for one such call: the shared one, or what the lender has.
+    pub(super) async fn lend(&self, recorder: &RefCell<Recorder>) -> Result<Lent, Failure> {
+        match &self.lender {
+            Some(lender) => lender.lend(recorder).await,
+            None => Ok(Lent::Kept(self.calls(recorder).await?)),
+        }
+    }
+
+    /// Takes a connection back whose call is over.
+    ///
+    /// # Errors
+    ///
+    /// Its handshake was of another kind than was asked for.
+    pub(super) fn take_back(&self, lent: Lent) -> Result<(), Failure> {
+        let Some(lender) = &self.lender else { return Ok(()) };
+        let checked = lender.check(&lent);
+        lender.take_back(lent);
+        checked
     }
 }
 

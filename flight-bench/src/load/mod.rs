@@ -10,6 +10,7 @@ mod exchange;
 mod gate;
 mod get;
 mod job;
+mod lender;
 mod link;
 mod mixed;
 mod pace;

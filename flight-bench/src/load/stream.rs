@@ -105,7 +105,7 @@ impl Stream {
 
     /// The same for streams of calls without batches.
     pub(super) async fn wait_for_the_clock_of_calls(&self) {
-        self.wait_once(async || self.link.calls(&self.recorder).await.map(drop)).await;
+        self.wait_once(async || self.link.lend(&self.recorder).await.map(drop)).await;
     }
 
     /// Connects as `connect` does, and waits for the clock.

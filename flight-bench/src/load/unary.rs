@@ -7,9 +7,11 @@ use flight_net::client::Connection;
 use prost::Message;
 use tonic::{Status, Streaming};
 
+use super::connect;
+use super::lender::{Lender, Lent};
 use super::stream::Stream;
 use super::{UnaryJob, clock};
-use crate::config::Extent;
+use crate::config::{Connect, Extent};
 use crate::limits;
 use crate::record::{Failure, Metric, Transfer};
 
@@ -26,8 +28,16 @@ pub(crate) enum Request {
 /// Calls until the run is over or the stream has made the calls that it had to.
 pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
     let by_window = matches!(extent, Extent::Window { .. });
-    if !by_window {
-        stream.wait_for_the_clock_of_calls().await;
+    match job.connect {
+        Connect::Resumed => stream.wait_once(async || get_ticket(stream).await).await,
+        Connect::PerCall if !by_window => {
+            stream.started();
+            stream.gate.running().await;
+        }
+        Connect::Shared | Connect::Pooled(_) if !by_window => {
+            stream.wait_for_the_clock_of_calls().await;
+        }
+        Connect::Shared | Connect::Pooled(_) | Connect::PerCall => {}
     }
     let mut left = match extent {
         Extent::Window { .. } => u64::MAX,
@@ -45,16 +55,36 @@ pub(super) async fn run(stream: &Stream, job: &UnaryJob, extent: Extent) {
     }
 }
 
+/// Makes a connection and a call that no figure counts: its session is there to be resumed, since
+/// tickets come before the answer.
+async fn get_ticket(stream: &Stream) -> Result<(), Failure> {
+    let lent = stream.link.lend(stream.shared_recorder()).await?;
+    Ok(connect::call(&lent).await?)
+}
+
 /// One call, at its time in an open loop.
 pub(super) async fn call(stream: &Stream, job: &UnaryJob) -> Result<(), Failure> {
-    let connection = stream.link.calls(stream.shared_recorder()).await?;
-    let mut client =
-        FlightServiceClient::new(connection).max_decoding_message_size(limits::CONTROL_BYTES_MAX);
+    let recorder = stream.shared_recorder();
+    // A connection that is shared is there before the call's clock; any other is part of its time.
+    let kept = match job.connect {
+        Connect::Shared => Some(stream.link.calls(recorder).await?),
+        _ => None,
+    };
     let intended = stream.next_arrival().await;
     let sent = clock::now();
+    let lent = match kept {
+        Some(connection) => Lent::Kept(connection),
+        None => stream.link.lend(recorder).await?,
+    };
+    let mut client = FlightServiceClient::new(Connection::clone(&lent))
+        .max_decoding_message_size(limits::CONTROL_BYTES_MAX);
     let answer = job.request.answer(&mut client).await;
-    let bytes = answer.map_err(|status| job.explained(status.into()))?;
     let done = clock::now();
+    drop(client);
+    let answer = answer.map_err(|status| job.explained(Lender::explained(&lent, status.into())));
+    let returned = stream.link.take_back(lent);
+    let bytes = answer?;
+    returned?;
     // An answer has bytes of a message and no array.
     let amount = Transfer { batches: 1, encoded_bytes: bytes, ..Transfer::default() };
     stream.started();

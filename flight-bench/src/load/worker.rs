@@ -80,13 +80,16 @@ async fn run(
     let mut links: Vec<(usize, Rc<Link>)> = Vec::new();
     let pacer = pacer(job, thread, streams.len());
     let mut tasks = JoinSet::new();
+    let connections = (thread..job.load.connections).step_by(job.load.threads).len();
     for (slot, (id, connection)) in streams.iter().copied().enumerate() {
-        let known = links.iter().find(|(index, _)| *index == connection);
+        let place = if job.is_pooled() { thread } else { connection };
+        let known = links.iter().find(|(index, _)| *index == place);
         let link = match known {
             Some((_, link)) => Rc::clone(link),
             None => {
-                let link = Rc::new(job.link(&gate.sockets().owned_by(connection)));
-                links.push((connection, Rc::clone(&link)));
+                let sockets = gate.sockets().owned_by(place);
+                let link = Rc::new(job.link(&sockets, connections));
+                links.push((place, Rc::clone(&link)));
                 link
             }
         };

@@ -14,7 +14,9 @@ mod window;
 pub(crate) use error::{ErrorTally, Errors, Failure, one_line};
 pub(crate) use live::Live;
 pub(crate) use metric::Metric;
-pub(crate) use recorder::{Counts, Operation, Recorder, Recording, StreamCounts, Transfer};
+pub(crate) use recorder::{
+    Connections, Counts, Operation, Recorder, Recording, StreamCounts, Transfer,
+};
 pub(crate) use slices::{SLICES, Slice, Slices};
 pub(crate) use summary::{Latencies, LatencySummary, PERCENTILES, events_for};
 pub(crate) use window::Window;

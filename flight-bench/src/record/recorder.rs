@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flight_tls::Negotiated;
+
 use super::window::{Place, View};
 use super::{ErrorTally, Failure, Latencies, Live, Metric, Slices, Window};
 
@@ -45,6 +47,16 @@ pub(crate) struct Counts {
     pub(crate) reopens: u64,
     /// Connections made after a connection was lost.
     pub(crate) reconnects: u64,
+    /// For calls without batches, before the window too.
+    pub(crate) connections: Connections,
+}
+
+/// Connections that were made, and how those of TLS began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Connections {
+    pub(crate) opened: u64,
+    pub(crate) full: u64,
+    pub(crate) resumed: u64,
 }
 
 /// An amount of data.
@@ -113,6 +125,14 @@ impl Transfer {
         self.logical_bytes = self.logical_bytes.saturating_add(other.logical_bytes);
         self.encoded_bytes = self.encoded_bytes.saturating_add(other.encoded_bytes);
         self.operations = self.operations.saturating_add(other.operations);
+    }
+}
+
+impl Connections {
+    fn add(&mut self, other: Self) {
+        self.opened = self.opened.saturating_add(other.opened);
+        self.full = self.full.saturating_add(other.full);
+        self.resumed = self.resumed.saturating_add(other.resumed);
     }
 }
 
@@ -265,6 +285,14 @@ impl Recorder {
         self.recording.counts.reconnects += u64::from(self.window.place(at).is_inside);
     }
 
+    /// Counts a connection for calls without batches, by what TLS agreed on, whenever it was made.
+    pub(crate) fn connected(&mut self, agreed: Option<&Negotiated>) {
+        let resumed = agreed.map(|agreed| agreed.resumed);
+        let (full, resumed) = (resumed == Some(false), resumed == Some(true));
+        let one = Connections { opened: 1, full: full.into(), resumed: resumed.into() };
+        self.recording.counts.connections.add(one);
+    }
+
     /// Counts a failure; that of a call before the window apart.
     pub(crate) fn failed(&mut self, failure: Failure, at: Instant) {
         let early = self.window.window().is_ahead_of(at) && !failure.counts_outside_window();
@@ -299,6 +327,7 @@ impl Recording {
         self.counts.transfer.add(other.counts.transfer);
         self.counts.reopens = self.counts.reopens.saturating_add(other.counts.reopens);
         self.counts.reconnects = self.counts.reconnects.saturating_add(other.counts.reconnects);
+        self.counts.connections.add(other.counts.connections);
         self.latencies.merge(&other.latencies);
         self.errors.merge(&other.errors);
         self.early_errors.merge(&other.early_errors);

@@ -147,6 +147,17 @@ fn repeat(out: &mut String, place: Place<'_>, variant: &Variant, measured: &Meas
     for (name, count, unit) in counts {
         place.row(out, &format!("{workload}.{name}"), "count", Some(count as f64), unit);
     }
+    let made = measured.repeat.recording.counts.connections;
+    if made.opened > 0 && variant.part.is_none() {
+        let connections = [
+            ("connections_opened", made.opened),
+            ("handshakes_full", made.full),
+            ("handshakes_resumed", made.resumed),
+        ];
+        for (name, count) in connections {
+            place.row(out, &format!("{workload}.{name}"), "count", Some(count as f64), "");
+        }
+    }
     for (name, unit, amount) in variant.workload.rates() {
         let rate = Some(measured.rate(amount));
         place.row(out, &format!("{workload}.{name}"), "value", rate, unit);

@@ -9,6 +9,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::connections;
 use super::cost::{bottleneck, sides};
 use super::figures::nanos;
 use super::lines::counted;
@@ -37,7 +38,7 @@ pub(super) fn head(results: &Results) -> String {
     let record = &results.record;
     let parts = [
         counted(record.streams, "stream"),
-        counted(record.connections, "connection"),
+        connections::of_load(record),
         counted(record.threads, "thread"),
         model(record),
         plan(results),
@@ -64,6 +65,7 @@ pub(super) fn notes(results: &Results, variant: &Variant) -> Vec<String> {
     if reopens + reconnects > 0 {
         notes.push(format!("opened again: {reopens} streams, {reconnects} connections"));
     }
+    notes.extend(connections::told(results, variant).map(|told| format!("connect: {told}")));
     if let Some((client, server)) = sides(variant) {
         notes.extend([format!("client: {client}"), format!("server: {server}")]);
     }

@@ -83,6 +83,7 @@ fn variant(results: &Results, variant: &Variant) -> Value {
 fn repeat(variant: &Variant, measured: &Measured) -> Value {
     let repeat = &measured.repeat;
     let counts = repeat.recording.counts;
+    let of_calls = variant.workload == Workload::Unary && variant.part.is_none();
     json!({
         "i": measured.round,
         "order": measured.order,
@@ -101,6 +102,9 @@ fn repeat(variant: &Variant, measured: &Measured) -> Value {
             "wire_bytes": wire::bytes(measured),
             "reopens": counts.reopens,
             "reconnects": counts.reconnects,
+            "connections_opened": of_calls.then_some(counts.connections.opened),
+            "handshakes_full": of_calls.then_some(counts.connections.full),
+            "handshakes_resumed": of_calls.then_some(counts.connections.resumed),
         },
         "latency": latencies(&repeat.recording.latencies),
         "streams": repeat.recording.streams.iter().map(stream).collect::<Vec<_>>(),

@@ -4,6 +4,7 @@
 
 mod arrow;
 mod bounds;
+mod connections;
 mod cost;
 mod csv;
 mod ending;

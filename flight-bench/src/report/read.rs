@@ -23,7 +23,8 @@ use crate::exit::Exit;
 use crate::floor::Floor;
 use crate::load::{Acks, ClockInUse, CpuSample, Repeat, Resources};
 use crate::record::{
-    Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts, Transfer,
+    Connections, Counts, ErrorTally, Latencies, Metric, Recording, Slice, Slices, StreamCounts,
+    Transfer,
 };
 use crate::target::TlsSide;
 use crate::threshold::ThresholdRecord;
@@ -153,6 +154,12 @@ struct CountsPart {
     operations: Option<u64>,
     reopens: u64,
     reconnects: u64,
+    #[serde(default)]
+    connections_opened: Option<u64>,
+    #[serde(default)]
+    handshakes_full: Option<u64>,
+    #[serde(default)]
+    handshakes_resumed: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -259,6 +266,11 @@ impl RepeatPart {
             },
             reopens: self.counts.reopens,
             reconnects: self.counts.reconnects,
+            connections: Connections {
+                opened: self.counts.connections_opened.unwrap_or_default(),
+                full: self.counts.handshakes_full.unwrap_or_default(),
+                resumed: self.counts.handshakes_resumed.unwrap_or_default(),
+            },
         };
         let streams = self.streams.into_iter().map(StreamPart::into_counts).collect();
         let slices = Slices::of(self.slices.into_iter().map(SlicePart::into_slice));

@@ -92,6 +92,12 @@ pub(crate) struct RunRecord {
     /// Which places that the server names `get` reads from: `never`, `same` or `always`.
     #[serde(default)]
     pub(crate) follow_locations: Option<Name>,
+    /// Connections of `unary`: `per-call`, `resumed` or `pooled:N`; absent: shared.
+    #[serde(default)]
+    pub(crate) connect: Option<Name>,
+    /// How long each of them stayed open after its call.
+    #[serde(default)]
+    pub(crate) linger_ns: Option<u64>,
     /// Names of the metadata that every call carries.
     #[serde(default)]
     pub(crate) metadata: Vec<String>,

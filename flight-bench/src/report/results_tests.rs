@@ -134,6 +134,8 @@ pub(crate) fn results(rows: &[(Workload, &'static str, u64)]) -> Results {
             h2_connection_window: None,
             sample_rows: None,
             follow_locations: None,
+            connect: None,
+            linger_ns: None,
             metadata: Vec::new(),
             missing: Vec::new(),
         },
@@ -218,7 +220,7 @@ fn measured(round: usize, batches: u64) -> Measured {
         done: None,
     };
     let recording = Recording {
-        counts: Counts { transfer, reopens: 0, reconnects: 0 },
+        counts: Counts { transfer, ..Counts::default() },
         latencies: latencies(&usual()),
         streams: vec![stream],
         slices: Slices::of((0..SLICES as u64).map(|_| Slice {

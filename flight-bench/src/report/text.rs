@@ -5,6 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table};
 use flight_chart::Column;
 
+use super::connections;
 use super::cost::{bottleneck, sides};
 use super::ending::{Reason, ending};
 use super::facts::{moved, of_foreign};
@@ -43,7 +44,7 @@ fn head(out: &mut String, results: &Results) {
             record.mix.clone().unwrap_or_default(),
             sources(record),
             counted(record.streams, "stream"),
-            counted(record.connections, "connection"),
+            connections::of_load(record),
             counted(record.threads, "thread"),
             model(record),
         ],
@@ -267,6 +268,9 @@ fn totals(out: &mut String, results: &Results, variant: &Variant) {
         let count = |count: u64, what: &str| counted(count as usize, what);
         let (again, anew) = (count(reopens, what), count(reconnects, "connection"));
         line(out, &format!("opened    {again} again, {anew} again"));
+    }
+    if let Some(told) = connections::told(results, variant) {
+        wrapped(out, "connect   ", "          ", &told);
     }
     if variant.acks == Some(Acks::Final) {
         // A mix has windows, into which an upload falls whole or not at all.

@@ -8,7 +8,7 @@ use super::rows::{exchange_job, get_job, pool, put_job, variant};
 use super::site::{connect, site};
 use super::stage::{SAMPLE, Stage};
 use crate::cli::{Follow, Source};
-use crate::config::{Config, ExchangeWork, GetWork, MixedWork, PutWork, Target};
+use crate::config::{Config, Connect, ExchangeWork, GetWork, MixedWork, PutWork, Target};
 use crate::exit::Stop;
 use crate::load::{Job, JobWork, MixedJob, OperationJob, Request, Seed, UnaryJob};
 use crate::progress::Progress;
@@ -63,7 +63,9 @@ pub(super) async fn prepare(
                     Kind::List => Capability::List,
                     _ => Capability::Info,
                 };
-                (OperationJob::Unary(UnaryJob { request, capability }), None)
+                let connect = Connect::Shared;
+                let job = UnaryJob { request, capability, connect, linger: None };
+                (OperationJob::Unary(job), None)
             }
         };
         parts.push((weight, operation));

@@ -6,7 +6,8 @@ use flight_tls::KeyPassword;
 
 use crate::cli::{Source, Verify};
 use crate::config::{
-    Arrival, Config, EnginesWork, LinkConfig, MixedWork, PutData, Rate, Target, TlsWork, Work,
+    Arrival, Config, Connect, EnginesWork, LinkConfig, MixedWork, PutData, Rate, Target, TlsWork,
+    Work,
 };
 use crate::exit::Exit;
 use crate::load::clock_in_use;
@@ -73,6 +74,10 @@ pub(crate) fn run_record(config: &Config) -> RunRecord {
             record.command = "unary".into();
             record.transport = "hyper".into();
             record.call = Some(unary.call.name().to_owned());
+            let other = unary.connect != Connect::Shared;
+            record.connect = other.then(|| unary.connect.to_string().into());
+            let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).ok();
+            record.linger_ns = unary.linger.and_then(nanos);
             record.verify = "none".into();
         }
         Work::Get(get) => {

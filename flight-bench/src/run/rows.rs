@@ -274,7 +274,12 @@ async fn unary_row(
     let job = Job {
         connector: site.connector.clone(),
         load: config.load.clone(),
-        work: JobWork::Unary(UnaryJob { request, capability }),
+        work: JobWork::Unary(UnaryJob {
+            request,
+            capability,
+            connect: work.connect,
+            linger: work.linger,
+        }),
         server_pid: site.pid.or(config.server_pid),
         pace: OnceLock::new(),
     };

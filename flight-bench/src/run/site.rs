@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use tokio::time::Instant;
 
 use super::stage::{Site, Stage, sample};
-use crate::config::{Config, Resume, Target, Work};
+use crate::config::{Config, Connect, Resume, Target, UnaryWork, Work};
 use crate::exit::{Exit, Stop};
 use crate::limits::READY_PAUSE;
 use crate::progress::Progress;
@@ -25,6 +25,7 @@ pub(super) async fn site(
 ) -> Result<Site, Stop> {
     let full = match &config.work {
         Work::Tls(work) => work.rows.iter().all(|row| row.resume == Resume::Full),
+        Work::Unary(UnaryWork { connect, .. }) => *connect == Connect::PerCall,
         _ => false,
     };
     let program = match &config.target {

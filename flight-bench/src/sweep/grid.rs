@@ -8,7 +8,7 @@ use super::taken::Arrivals;
 use super::{Teller, Vary, about, option, shown, words};
 use crate::config::{Config, Rate};
 use crate::exit::Stop;
-use crate::figure::Figure;
+use crate::figure::{Figure, Held};
 use crate::limits::{CEILING_REPEATS, SWEEP_SETTINGS_MAX};
 use crate::load::Interrupt;
 use crate::plan;
@@ -258,6 +258,11 @@ fn point(
     if !values.iter().any(|(figure, _)| figure == metric) {
         let value = metric.values(results).and_then(|values| values.first().copied());
         values.extend(value.map(|value| (metric.clone(), value)));
+    }
+    for figure in Held::ALL.map(Figure::held) {
+        let is_known = values.iter().any(|(known, _)| *known == figure);
+        let value = figure.values(results).filter(|_| !is_known);
+        values.extend(value.and_then(|values| Some((figure, *values.first()?))));
     }
     // By name, as the document has them: it is told again as it was.
     values.sort_by_cached_key(|(figure, _)| figure.to_string());

@@ -3,6 +3,7 @@
 //! Each figure that matters is computed again by hand from what is known of the data.
 
 mod calls;
+mod connect;
 mod engines;
 mod failures;
 mod figures;

@@ -197,6 +197,11 @@ impl Secure {
         format!("{} --tls-ca {}", self.server.endpoint(), self.certs("ca.pem"))
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.pid()
+    }
+
     fn certs(&self, name: &str) -> String {
         self.folder.path().join("certs").join(name).display().to_string()
     }

@@ -41,6 +41,7 @@ pub struct Pool(Arc<Shared>);
 pub struct Pooled {
     connection: Connection,
     calls: Arc<Calls>,
+    is_new: bool,
 }
 
 struct Shared {
@@ -151,7 +152,7 @@ impl Pool {
         }
         drop(state);
         drop(opening);
-        Ok(Pooled { connection, calls })
+        Ok(Pooled { connection, calls, is_new: true })
     }
 }
 
@@ -206,7 +207,8 @@ impl State {
 impl Held {
     fn lend(&self) -> Pooled {
         self.calls.open.fetch_add(1, Ordering::Relaxed);
-        Pooled { connection: self.connection.clone(), calls: Arc::clone(&self.calls) }
+        let (connection, calls) = (self.connection.clone(), Arc::clone(&self.calls));
+        Pooled { connection, calls, is_new: false }
     }
 }
 
@@ -240,6 +242,13 @@ impl Calls {
     fn idle_for(&self, time: Duration) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         self.open.load(Ordering::Relaxed) == 0 && last.elapsed() >= time
+    }
+}
+
+impl Pooled {
+    /// Whether it was made for this caller, who is its first.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 }
 

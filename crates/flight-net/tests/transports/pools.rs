@@ -95,9 +95,11 @@ async fn calls_at_once_are_spread_over_as_many_connections_as_there_may_be() {
 async fn calls_one_after_another_share_one_connection() {
     let server = Restarted::start();
     let pool = server.pool(3, HANG);
+    assert!(pool.get().await.unwrap().is_new());
     for _ in 0..20 {
         called(&pool, "refused").await.unwrap();
     }
+    assert!(!pool.get().await.unwrap().is_new());
     assert_eq!(server.accepted(), 1);
 }
 

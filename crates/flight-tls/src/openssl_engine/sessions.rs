@@ -1,6 +1,6 @@
 //! A client's sessions, kept for its next connections: OpenSSL leaves that to its caller.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openssl::error::ErrorStack;
@@ -8,13 +8,9 @@ use openssl::ex_data::Index;
 use openssl::ssl::{Ssl, SslContextBuilder, SslRef, SslSession, SslSessionCacheMode, SslVersion};
 
 use super::raw;
+use crate::limits::{SESSION_SERVERS_MAX, SESSIONS_PER_SERVER};
 
-/// As many as rustls keeps. Each of TLS 1.3 is good for one connection (RFC 8446, C.4).
-const SESSIONS_PER_SERVER: usize = 8;
-/// Servers whose sessions are kept; beyond, all are forgotten.
-const SERVERS_MAX: usize = 256;
-
-type Kept = HashMap<String, Vec<SslSession>>;
+type Kept = HashMap<String, VecDeque<SslSession>>;
 
 /// Clones share them.
 #[derive(Clone, Default)]
@@ -37,7 +33,7 @@ impl Sessions {
 
     /// Offers the server of `ssl` its newest session, if there is one, and keeps those that come.
     pub(super) fn resume(&self, ssl: &mut Ssl, server: &str) -> Result<(), ErrorStack> {
-        let newest = self.lock().get_mut(server).and_then(Vec::pop);
+        let newest = self.lock().get_mut(server).and_then(VecDeque::pop_back);
         ssl.set_ex_data(name_index()?, server.to_owned());
         let Some(session) = newest else { return Ok(()) };
         raw::resume(ssl, &session)
@@ -55,14 +51,14 @@ impl Sessions {
 
     fn keep(&self, server: &str, session: SslSession) {
         let mut kept = self.lock();
-        if kept.len() >= SERVERS_MAX && !kept.contains_key(server) {
+        if kept.len() >= SESSION_SERVERS_MAX && !kept.contains_key(server) {
             kept.clear();
         }
         let of_server = kept.entry(server.to_owned()).or_default();
         if of_server.len() >= SESSIONS_PER_SERVER {
-            of_server.remove(0);
+            of_server.pop_front();
         }
-        of_server.push(session);
+        of_server.push_back(session);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {

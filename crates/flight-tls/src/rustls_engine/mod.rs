@@ -1,6 +1,7 @@
 //! rustls, over the cryptography of AWS-LC or ring. The provider is passed everywhere: the
 //! process-wide default panics once two are compiled in.
 
+mod sessions;
 mod verifier;
 
 use std::io;
@@ -27,6 +28,7 @@ use crate::limits::TLS_WRITE_BYTES;
 use crate::negotiated::Negotiated;
 use crate::server::{ClientAuth, Clients, ServerMaterial};
 use crate::suite::{self, CipherSuite, TlsVersion};
+use sessions::Sessions;
 use verifier::{Accepted, SignatureVerifier};
 
 /// HTTP/2 over TLS, in the negotiation of protocols (RFC 9113, 3.2).
@@ -96,9 +98,10 @@ pub(crate) fn client(material: &ClientMaterial) -> Result<Arc<ClientConfig>, Tls
         Some(shown) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(shown))),
     };
     config.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
-    if !material.resumption {
-        config.resumption = Resumption::disabled();
-    }
+    config.resumption = match material.resumption {
+        true => Resumption::store(Arc::new(Sessions::new())),
+        false => Resumption::disabled(),
+    };
     Ok(Arc::new(config))
 }
 

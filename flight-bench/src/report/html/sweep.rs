@@ -189,6 +189,7 @@ fn up(figure: &Figure) -> Axis<'static> {
         figure::Unit::BytesPerSecond => Axis { label: "throughput", unit: Unit::BytesPerSecond },
         figure::Unit::PerSecond => Axis { label: "rate", unit: Unit::Count("/s") },
         figure::Unit::Nanoseconds => Axis { label: "latency", unit: Unit::Nanoseconds },
+        figure::Unit::Bytes => Axis { label: "memory", unit: Unit::Bytes },
         figure::Unit::Count => Axis { label: "count", unit: Unit::Count("") },
     }
 }

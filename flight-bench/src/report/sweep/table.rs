@@ -6,7 +6,14 @@ use super::super::figures::{amount, megabytes, nanos, or_dash};
 use super::held::Held;
 use super::judged::Judged;
 use super::{Side, SweepResults, SweepSetting};
-use crate::figure::{Figure, Unit};
+use crate::figure::{Figure, Held as Holding, Unit};
+use crate::record::Metric;
+
+/// The parameter that says which connections calls go over.
+const CONNECT: &str = "connect";
+/// As indices of [`PERCENTILES`](crate::record::PERCENTILES).
+const P50: usize = 0;
+const P99: usize = 3;
 
 /// Cells under their heads.
 pub(in super::super) struct Sheet {
@@ -53,6 +60,7 @@ impl SweepResults {
         }
         columns.extend(self.load());
         columns.extend(self.figures());
+        columns.extend(self.of_connections());
         for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
             let batches = self.workload.moves_batches();
             let unit = if batches { "CPU s/GB" } else { "CPU" };
@@ -88,6 +96,45 @@ impl SweepResults {
             };
             columns.push((Head::number("taken in/s"), Box::new(taken)));
         }
+        columns
+    }
+
+    /// What there is to be said of connections that are made in different ways: against the first of
+    /// them, and what both sides hold.
+    fn of_connections(&self) -> Vec<Filled<'_>> {
+        if !self.vary.iter().any(|vary| vary.name == CONNECT) {
+            return Vec::new();
+        }
+        let throughput = self.throughput();
+        let times = move |_, setting: &SweepSetting| {
+            let rate = |one: &SweepSetting| Some(one.estimate(&throughput)?.value);
+            let ratio = rate(setting).zip(self.settings.first().and_then(rate));
+            or_dash(ratio.map(|(rate, first)| format!("{:.2}", rate / first)))
+        };
+        let mut columns: Vec<Filled<'_>> = vec![(Head::number("× first"), Box::new(times))];
+        for (name, percentile) in [("p50", P50), ("p99", P99)] {
+            let figure = Figure::percentile(Metric::UnaryService, percentile);
+            let value = move |_, setting: &SweepSetting| {
+                or_dash(setting.estimate(&figure).map(|one| nanos(one.value)))
+            };
+            columns.push((Head::number(name), Box::new(value)));
+        }
+        let both = |name: &str, client: Holding, server: Holding| -> Filled<'_> {
+            let value = move |_, setting: &SweepSetting| {
+                let held = |held| {
+                    let figure = Figure::held(held);
+                    let text = |value: f64| match figure.unit() {
+                        Unit::Count => format!("{value:.0}"),
+                        unit => bare(unit, value),
+                    };
+                    or_dash(setting.estimate(&figure).map(|one| text(one.value)))
+                };
+                format!("{}/{}", held(client), held(server))
+            };
+            (Head::number(name), Box::new(value))
+        };
+        columns.push(both("fds c/s", Holding::ClientDescriptors, Holding::ServerDescriptors));
+        columns.push(both("MB c/s", Holding::ClientMemory, Holding::ServerMemory));
         columns
     }
 
@@ -171,7 +218,7 @@ fn rate_head(results: &SweepResults, figure: &Figure) -> String {
 /// A value below a head that has its unit.
 fn bare(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::BytesPerSecond => megabytes(value),
+        Unit::BytesPerSecond | Unit::Bytes => megabytes(value),
         Unit::PerSecond | Unit::Count => amount(value),
         Unit::Nanoseconds => nanos(value),
     }

@@ -64,6 +64,7 @@ impl SweepResults {
         match self.metric.unit() {
             Unit::BytesPerSecond => format!("{}, in MB/s", self.metric),
             Unit::PerSecond => format!("{}, a second", self.metric),
+            Unit::Bytes => format!("{}, in MB", self.metric),
             Unit::Nanoseconds | Unit::Count => self.metric.to_string(),
         }
     }
