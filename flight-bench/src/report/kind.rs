@@ -55,8 +55,8 @@ impl Kind {
             Self::Run => Ok(()),
             other => bail!(
                 "it is {}, which 'flight-bench report' tells; only runs of get, put, exchange, \
-                 unary, tls, mixed and quick are compared and made a baseline: name one, such as \
-                 last~1 or an id",
+                 unary, tls, engines, mixed and quick are compared and made a baseline: name one, \
+                 such as last~1 or an id",
                 other.name()
             ),
         }
