@@ -10,7 +10,7 @@ use flight_keys::{Algorithm, Key, KeyFacts, KeyId, KeyState, KeyStore, RootKey};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::serve::{ScheduleArgs, TicketMode};
+use crate::serve::ScheduleArgs;
 use crate::service::now_ms;
 
 /// Makes, lists, rotates and revokes the keys that sign tickets.
@@ -56,9 +56,10 @@ struct Rotate {
     #[command(flatten)]
     files: Files,
 
-    /// What the key signs with; default: as the newest there is, or hmac.
+    /// What the key signs with: hmac, ed25519, es256 or rs256; default: as the newest there is, or
+    /// hmac.
     #[arg(long, value_name = "ALGORITHM")]
-    algorithm: Option<TicketMode>,
+    algorithm: Option<Algorithm>,
 
     #[command(flatten)]
     schedule: ScheduleArgs,
@@ -92,8 +93,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let now_ms = now_ms();
             store.update(|ring| {
                 let newest = ring.facts(now_ms).last().map(|key| key.algorithm);
-                let asked = rotate.algorithm.and_then(TicketMode::algorithm);
-                let algorithm = asked.or(newest).unwrap_or(Algorithm::Hmac);
+                let algorithm = rotate.algorithm.or(newest).unwrap_or(Algorithm::Hmac);
                 ring.add(Key::generate(algorithm, schedule.announced(now_ms))?, now_ms)
             })?;
             print(&table(&store.ring().facts(now_ms)))
@@ -103,11 +103,11 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let now_ms = now_ms();
             store.update(|ring| {
                 let algorithm = ring.verifier(revoke.id, now_ms).map(|key| key.algorithm());
+                let algorithm = algorithm.unwrap_or(Algorithm::Hmac);
                 ring.revoke(revoke.id)?;
-                if ring.signer(now_ms).is_some() {
+                if ring.signer(algorithm, now_ms).is_some() {
                     return Ok(());
                 }
-                let algorithm = algorithm.unwrap_or(Algorithm::Hmac);
                 ring.add(Key::generate(algorithm, schedule.at_once(now_ms))?, now_ms)
             })?;
             print(&table(&store.ring().facts(now_ms)))

@@ -1,6 +1,7 @@
 //! How a key signs.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// What a key signs with. It belongs to the key and is never read from what was signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +38,15 @@ impl Algorithm {
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.to_code() == code)
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|algorithm| algorithm.to_string() == text);
+        found.ok_or_else(|| format!("{text:?} is none of hmac, ed25519, es256, rs256"))
     }
 }
 

@@ -57,11 +57,19 @@ pub struct KeyFacts {
 }
 
 impl KeyRing {
-    /// The key that signs at `now_ms`: of those whose time has come, the newest.
-    pub fn signer(&self, now_ms: u64) -> Option<&Arc<Key>> {
-        let lasts = |key: &&Arc<Key>| now_ms < key.lifetime().not_after_ms;
-        let begun = |key: &&Arc<Key>| key.lifetime().signs_from_ms <= now_ms;
-        self.keys.iter().rev().filter(begun).find(lasts)
+    /// The key that signs at `now_ms` for who asks for this algorithm: of those whose time has come,
+    /// the newest of it, or of any where it has none.
+    pub fn signer(&self, algorithm: Algorithm, now_ms: u64) -> Option<&Arc<Key>> {
+        let own = self.signing(now_ms).find(|key| key.algorithm() == algorithm);
+        own.or_else(|| self.signing(now_ms).next())
+    }
+
+    /// Keys whose time has come and is not over, the newest first.
+    fn signing(&self, now_ms: u64) -> impl Iterator<Item = &Arc<Key>> {
+        self.keys.iter().rev().filter(move |key| {
+            let Lifetime { signs_from_ms, not_after_ms, .. } = key.lifetime();
+            (signs_from_ms..not_after_ms).contains(&now_ms)
+        })
     }
 
     /// The key of this id, if what it signed is still taken.
@@ -80,12 +88,13 @@ impl KeyRing {
 
     /// The life of the key to make now, if one is due.
     pub fn due(&self, schedule: &Schedule, algorithm: Algorithm, now_ms: u64) -> Option<Lifetime> {
-        if self.signer(now_ms).is_none() {
+        if self.signer(algorithm, now_ms).is_none() {
             return Some(schedule.at_once(now_ms));
         }
-        let newest = self.keys.last()?;
-        let late = schedule.successor_due_ms(newest.lifetime().signs_from_ms) <= now_ms;
-        (late || newest.algorithm() != algorithm).then(|| schedule.announced(now_ms))
+        // Servers of several algorithms may share a ring: each has its own keys follow each other.
+        let newest = self.keys.iter().rev().find(|key| key.algorithm() == algorithm);
+        let due_ms = newest.map(|key| schedule.successor_due_ms(key.lifetime().signs_from_ms));
+        due_ms.is_none_or(|due_ms| due_ms <= now_ms).then(|| schedule.announced(now_ms))
     }
 
     /// Adds a key, and forgets what expired.
@@ -136,9 +145,11 @@ impl KeyRing {
 
     /// All keys, in the order in which they sign, those that were revoked last.
     pub fn facts(&self, now_ms: u64) -> Vec<KeyFacts> {
-        let signer = self.signer(now_ms).map(|key| key.id());
+        let signs = |key: &Key| {
+            self.signer(key.algorithm(), now_ms).is_some_and(|signer| signer.id() == key.id())
+        };
         let state = |key: &Key| match key.lifetime() {
-            _ if signer == Some(key.id()) => KeyState::Signs,
+            _ if signs(key) => KeyState::Signs,
             lifetime if lifetime.not_after_ms <= now_ms => KeyState::Expired,
             lifetime if now_ms < lifetime.signs_from_ms => KeyState::Next,
             _ => KeyState::Verifies,

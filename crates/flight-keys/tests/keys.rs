@@ -47,7 +47,7 @@ fn states(store: &KeyStore, now_ms: u64) -> Vec<KeyState> {
 }
 
 fn signer(store: &KeyStore, now_ms: u64) -> KeyId {
-    store.ring().signer(now_ms).unwrap().id()
+    store.ring().signer(Algorithm::Hmac, now_ms).unwrap().id()
 }
 
 #[test]
@@ -88,13 +88,21 @@ fn what_is_signed_last_is_good_to_its_end_however_late_a_look_comes() {
 }
 
 #[test]
-fn another_algorithm_takes_over_with_the_next_key() {
+fn each_algorithm_has_its_own_keys_once_they_are_known() {
     let (store, start) = (KeyStore::in_memory(), 1_000_000_000);
-    for algorithm in Algorithm::ALL {
-        store.rotate_if_due(&schedule(), algorithm, start).unwrap();
+    for look in 0..3 {
+        for algorithm in Algorithm::ALL {
+            let made = store.rotate_if_due(&schedule(), algorithm, start + look * 10_000).unwrap();
+            assert_eq!(made, look == 0, "{algorithm} at look {look}");
+        }
     }
-    let signs = |now_ms| store.ring().signer(now_ms).unwrap().algorithm();
-    assert_eq!((signs(start), signs(start + 10_000)), (Algorithm::Hmac, Algorithm::Rs256));
+    for algorithm in Algorithm::ALL {
+        assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
+        let signs = |now_ms| store.ring().signer(algorithm, now_ms).unwrap().algorithm();
+        assert_eq!((signs(start), signs(start + 10_000)), (Algorithm::Hmac, algorithm));
+    }
+    assert_eq!(states(&store, start + 10_000), [KeyState::Signs; 4]);
+    assert!("off".parse::<Algorithm>().is_err());
 }
 
 #[test]
@@ -108,7 +116,7 @@ fn a_revoked_key_verifies_nothing_and_its_secret_is_gone() {
     for store in [store, folder.open().unwrap()] {
         assert_eq!(store.ring().verifier(id, start).unwrap_err(), KeyRefusal::Revoked);
         assert_eq!(states(&store, start), [KeyState::Revoked]);
-        assert!(store.ring().signer(start).is_none());
+        assert!(store.ring().signer(Algorithm::Hmac, start).is_none());
         let again = store.update(|ring| ring.revoke(id)).unwrap_err();
         assert!(matches!(again, KeyError::NoKey { .. }), "{again}");
     }
@@ -202,7 +210,7 @@ fn a_file_that_does_not_open_says_why() {
     // The keys in use stay, and nothing is written over what cannot be read.
     assert!(store.refresh().is_err());
     assert!(store.update(|_| Ok(())).is_err());
-    assert!(store.ring().signer(6).is_some());
+    assert!(store.ring().signer(Algorithm::Hmac, 6).is_some());
 }
 
 #[test]

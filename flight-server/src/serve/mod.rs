@@ -22,7 +22,7 @@ use tonic_health::server::HealthReporter;
 pub use args::Args;
 pub(crate) use args::parse_duration;
 pub use config::Config;
-pub use tickets::{ScheduleArgs, TicketMode};
+pub use tickets::ScheduleArgs;
 
 use crate::service::{Budget, Flight, Lookups, Metrics, Service, Tickets};
 

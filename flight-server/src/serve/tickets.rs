@@ -139,7 +139,7 @@ pub enum TicketMode {
 }
 
 impl TicketMode {
-    pub(crate) fn algorithm(self) -> Option<Algorithm> {
+    fn algorithm(self) -> Option<Algorithm> {
         match self {
             Self::Off => None,
             Self::Hmac => Some(Algorithm::Hmac),

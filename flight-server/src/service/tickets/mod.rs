@@ -123,7 +123,7 @@ impl Tickets {
     fn sign(&self, claims: &Claims) -> Result<Issued, Status> {
         let started = Instant::now();
         let ring = self.keys.ring();
-        let Some(key) = ring.signer(now_ms()) else {
+        let Some(key) = ring.signer(self.algorithm, now_ms()) else {
             return Err(Status::unavailable("no key signs tickets at present; try again"));
         };
         let ticket = issue(claims, key).map_err(IntoStatus::into_status)?;
