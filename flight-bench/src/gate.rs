@@ -5,7 +5,7 @@ use crate::compare::{self, Comparison};
 use crate::config::{Checks, Config, Output};
 use crate::exit::{Exit, Stop};
 use crate::progress::say;
-use crate::report::{self, Results};
+use crate::report::{self, Results, Warning};
 use crate::run;
 use crate::threshold;
 
@@ -38,6 +38,13 @@ pub(crate) fn judge(
         return None;
     }
     results.thresholds = threshold::judge(&checks.thresholds, results, base.map(|(_, base)| base));
+    if checks.judging.strict {
+        let untrusted = |warning: &&Warning| report::is_untrusted(&warning.code);
+        for warning in results.warnings.iter().filter(untrusted) {
+            say(&format!("flight-bench: --strict: {warning}"));
+            worsen(&mut results.outcome.exit, Exit::Unsettled);
+        }
+    }
     let failed = results.thresholds.iter().filter(|threshold| !threshold.pass);
     for threshold in failed.clone() {
         say(&format!("flight-bench: threshold failed: {}: {}", threshold.expr, threshold.found()));

@@ -25,6 +25,10 @@ const NETWORK_BUSY_SHARE: f64 = 0.90;
 const CONGESTION_SHARE: f64 = 0.50;
 const LADDER_SHARE: f64 = 0.90;
 const LITTLE_TOLERANCE: f64 = 0.10;
+/// Processes beside client and server limit from this share of the time of all cores on.
+const OTHERS_SHARE_MIN: f64 = 0.10;
+/// A rate that was asked for is held from this share of it on.
+const HELD_SHARE: f64 = 0.95;
 
 /// What was recorded of one measured window. Shares are between 0 and 1; the unknown is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +59,11 @@ pub struct Facts {
     pub streams: Option<u64>,
     /// Batches or calls under way on each stream.
     pub in_flight: Option<f64>,
+    /// Share of the time of all cores that processes other than client and server used; absent
+    /// where either of the two is not seen.
+    pub others_share: Option<f64>,
+    /// Batches or calls a second that were asked for, in an open loop.
+    pub offered_per_s: Option<f64>,
     /// Batches or calls done a second.
     pub rate_per_s: Option<f64>,
     /// The time of one round trip, or of one call, in seconds.
@@ -96,12 +105,20 @@ impl Verdict {
     /// The first rule that holds, or `unknown`.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
-        let rules = [throttled, generator, client, machine, server, flow_control, network, latency];
+        let rules = [
+            throttled,
+            generator,
+            offered,
+            other_processes,
+            client,
+            machine,
+            server,
+            flow_control,
+            network,
+            latency,
+        ];
         let held = rules.iter().find_map(|rule| rule(facts));
-        held.unwrap_or_else(|| Self {
-            name: "unknown",
-            evidence: vec!["no rule fits what was recorded".to_owned()],
-        })
+        held.unwrap_or_else(|| unknown(facts))
     }
 }
 
@@ -133,6 +150,44 @@ fn generator(facts: &Facts) -> Option<Verdict> {
     verdict("generator", [Some(late), Some(server_used(facts))])
 }
 
+/// Nothing limited: what was asked for was done.
+fn offered(facts: &Facts) -> Option<Verdict> {
+    let (asked, done) = facts.offered_per_s.zip(facts.rate_per_s)?;
+    let held = done >= HELD_SHARE * asked;
+    let told = || format!("{done:.0}/s were done of the {asked:.0}/s that were asked for");
+    verdict("offered rate", [held.then(told)])
+}
+
+fn other_processes(facts: &Facts) -> Option<Verdict> {
+    let others = facts.others_share.filter(|share| *share >= OTHERS_SHARE_MIN)?;
+    let idle = facts.idle_share.filter(|idle| *idle < IDLE_SHARE_MIN)?;
+    let used = format!("other processes used {} of the time of all cores", percent(others));
+    verdict("other processes", [Some(used), Some(format!("{} of it was idle", percent(idle)))])
+}
+
+/// What no rule tells, and what stands in the way of one.
+fn unknown(facts: &Facts) -> Verdict {
+    let mut evidence: Vec<String> = match server_use(facts) {
+        Some(_) => Vec::new(),
+        None => busy_client(facts).into_iter().flatten().collect(),
+    };
+    evidence.push(match evidence.is_empty() {
+        true => "no rule fits what was recorded".to_owned(),
+        false => "the server was not seen and may limit as well".to_owned(),
+    });
+    Verdict { name: "unknown", evidence }
+}
+
+/// A thread of the client that has no time left, or waits for a core.
+fn busy_client(facts: &Facts) -> [Option<String>; 2] {
+    let busy = busiest(&facts.client_threads).filter(|share| *share >= BUSY_SHARE);
+    let wait = facts.client_wait_share.filter(|share| *share > CLIENT_WAIT_SHARE_MAX);
+    [
+        busy.map(|share| format!("a thread of the client was {} busy", percent(share))),
+        wait.map(|share| format!("the client was ready but without a core for {}", percent(share))),
+    ]
+}
+
 fn client(facts: &Facts) -> Option<Verdict> {
     let ceiling = facts.client_ceiling_bytes_per_s.filter(|ceiling| *ceiling > 0.0);
     let of_ceiling = facts.bytes_per_s.zip(ceiling).map(|(rate, ceiling)| rate / ceiling);
@@ -141,8 +196,8 @@ fn client(facts: &Facts) -> Option<Verdict> {
         let evidence = format!("the rate is {share} of what the client does without a socket");
         return verdict("client", [Some(evidence)]);
     }
-    // A thread of the client that has no time left limits whatever a server that is not seen does.
-    if server_use(facts).is_some_and(|used| used > 1.0 - SERVER_HEADROOM_MIN) {
+    // A server that is not seen may have no time left either.
+    if server_use(facts)? > 1.0 - SERVER_HEADROOM_MIN {
         return None;
     }
     // Where nothing is idle on the machine that both share, neither has room for more.
@@ -150,19 +205,9 @@ fn client(facts: &Facts) -> Option<Verdict> {
     if full && server_use(facts).is_some_and(|used| used >= SIDE_SHARE) {
         return None;
     }
-    let busy = busiest(&facts.client_threads).filter(|share| *share >= BUSY_SHARE);
-    let wait = facts.client_wait_share.filter(|share| *share > CLIENT_WAIT_SHARE_MAX);
+    let [busy, wait] = busy_client(facts);
     let server = (busy.is_some() || wait.is_some()).then(|| server_used(facts));
-    verdict(
-        "client",
-        [
-            busy.map(|share| format!("a thread of the client was {} busy", percent(share))),
-            wait.map(|share| {
-                format!("the client was ready but without a core for {}", percent(share))
-            }),
-            server,
-        ],
-    )
+    verdict("client", [busy, wait, server])
 }
 
 fn machine(facts: &Facts) -> Option<Verdict> {

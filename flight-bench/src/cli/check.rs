@@ -39,10 +39,12 @@ pub(crate) struct JudgeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_diff: Vec<String>,
 
-    /// Exit with code 4 if the verdict on the throughput is inconclusive.
+    /// Exit with code 4 if the figures are not to be trusted, or the verdict is inconclusive.
     ///
-    /// Otherwise only a regression is told by the exit code. A debug build of this program that is to
-    /// measure ends so at once.
+    /// Not to be trusted: the client or other processes limited, the server was saturated, the rate
+    /// was not steady or stood still, repeats differ much, the hypervisor or a quota took time,
+    /// repeats were short. Otherwise only a regression is told by the exit code. A debug build of this
+    /// program that is to measure ends so at once.
     #[arg(long)]
     pub(crate) strict: bool,
 }

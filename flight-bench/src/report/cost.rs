@@ -101,7 +101,23 @@ pub(crate) fn bottleneck(results: &Results, variant: &Variant) -> Option<Verdict
         .collect();
     watched.sort_by(|one, other| variant.count_per_s(one).total_cmp(&variant.count_per_s(other)));
     let middle = watched.get(watched.len() / 2)?;
-    Some(Verdict::of(&facts(results, variant, middle)?))
+    let mut verdict = Verdict::of(&facts(results, variant, middle)?);
+    if watched.len() > 1 {
+        let all = variant.measured.len();
+        verdict.evidence.push(format!("repeat {} of {all}", middle.round + 1));
+    }
+    Some(verdict)
+}
+
+/// Share of the time of all cores that neither client nor server used, nor the hypervisor; `None`
+/// where the server is not seen, which may be one of the others.
+pub(super) fn others_share(results: &Results, measured: &Measured) -> Option<f64> {
+    let resources = measured.repeat.resources.as_ref()?;
+    let cores = results.host.cpu.usable.filter(|cores| *cores > 0)? as f64;
+    let share = |spent: &Spent| spent.cpu_ns as f64 / spent.wall_ns.max(1) as f64 / cores;
+    let ours = share(&resources.client) + share(resources.server.as_ref()?);
+    let rest = resources.noise.idle_share? + resources.noise.steal_share.unwrap_or_default();
+    Some((1.0 - rest - ours).max(0.0))
 }
 
 fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Facts> {
@@ -165,6 +181,8 @@ fn facts(results: &Results, variant: &Variant, measured: &Measured) -> Option<Fa
             Workload::Unary | Workload::Tls | Workload::Mixed => Some(1.0),
         },
         rate_per_s: Some(variant.count_per_s(measured)),
+        offered_per_s: results.record.rate,
+        others_share: others_share(results, measured),
         round_trip_s: round_trip.map(|summary| summary.mean_ns / 1e9),
         bytes_per_s: moves_bytes.then(|| measured.megabytes_per_s() * 1e6),
         ..Facts::default()
@@ -250,7 +268,7 @@ pub(crate) mod tests {
             assert_eq!(verdict.name, want, "{verdict:?}");
         };
         check(0.97, Some(0.5), "client");
-        check(0.97, None, "client");
+        check(0.97, None, "unknown");
         check(0.3, Some(0.99), "server (single thread)");
         check(0.3, Some(0.2), "unknown");
         assert!(bottleneck(&single(Workload::Get), &single(Workload::Get).variants[0]).is_none());

@@ -70,7 +70,7 @@ pub(crate) use sweep::{
 };
 pub(crate) use threshold::of_thresholds;
 pub(crate) use warning::Warning;
-pub(crate) use warnings::{findings, is_saturated};
+pub(crate) use warnings::{findings, is_saturated, is_untrusted};
 pub(crate) use workload::Workload;
 
 /// Refuses files that could not be written in the end, before anything is measured.

@@ -79,12 +79,43 @@ fn a_client_without_time_left_limits_while_the_server_has_some() {
 }
 
 #[test]
-fn a_client_without_time_left_limits_a_server_that_is_not_seen() {
+fn what_limits_is_unknown_where_a_busy_clients_server_is_not_seen() {
     let change = |facts: &mut Facts| {
         facts.client_threads = vec![0.95];
         facts.server_threads.clear();
     };
-    check(change, "client", "the server was not seen");
+    check(change, "unknown", "a thread of the client was 95 % busy");
+    check(change, "unknown", "the server was not seen and may limit as well");
+}
+
+#[test]
+fn a_rate_that_was_asked_for_and_held_was_limited_by_nobody() {
+    let busy = |facts: &mut Facts, done: f64| {
+        facts.client_threads = vec![0.97];
+        (facts.offered_per_s, facts.rate_per_s) = (Some(1000.0), Some(done));
+    };
+    let told = "960/s were done of the 1000/s that were asked for";
+    check(|facts| busy(facts, 960.0), "offered rate", told);
+    check(|facts| busy(facts, 900.0), "client", "a thread of the client was 97 % busy");
+}
+
+#[test]
+fn processes_that_hold_the_cores_limit_both_sides() {
+    let full = |facts: &mut Facts| {
+        facts.client_threads = vec![0.97];
+        (facts.idle_share, facts.others_share) = (Some(0.01), Some(0.3));
+    };
+    check(full, "other processes", "other processes used 30 % of the time of all cores");
+    let few = |facts: &mut Facts| {
+        full(facts);
+        facts.others_share = Some(0.05);
+    };
+    check(few, "client", "a thread of the client was 97 % busy");
+    let room = |facts: &mut Facts| {
+        full(facts);
+        facts.idle_share = Some(0.3);
+    };
+    check(room, "client", "a thread of the client was 97 % busy");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use flight_probe::noise::Noise;
 
-use super::super::cost::bottleneck;
+use super::super::cost::{bottleneck, others_share};
 use super::super::results::{Results, Variant};
 use super::{Finding, percent};
 use crate::record::Metric;
 
 /// Share of the processors' time.
 const STEAL_SHOWN: f64 = 0.02;
+/// Share of the processors' time that others may have.
+const OTHERS_SHOWN: f64 = 0.10;
 /// Share of the workers' time for which they read the clock.
 const CLOCK_SHOWN: f64 = 0.01;
 
@@ -21,6 +23,19 @@ pub(super) fn stolen(variant: &Variant) -> Option<Finding> {
         text: format!("the hypervisor took up to {} of the processors' time", percent(steal)),
         why: "the figures are of what it left".to_owned(),
         hint: "another time, or a machine of one's own".to_owned(),
+    })
+}
+
+/// Processor time that processes other than client and server used.
+pub(super) fn busy(results: &Results, variant: &Variant) -> Option<Finding> {
+    let others = variant.measured.iter().filter_map(|measured| others_share(results, measured));
+    let others = others.reduce(f64::max).filter(|share| *share > OTHERS_SHOWN)?;
+    Some(Finding {
+        code: "busy-machine",
+        badness: others,
+        text: format!("other processes used up to {} of the processors' time", percent(others)),
+        why: "the figures are of what they left".to_owned(),
+        hint: "ending them, or pinning both sides to cores of their own (taskset)".to_owned(),
     })
 }
 

@@ -5,8 +5,11 @@ mod machine;
 mod rates;
 #[cfg(test)]
 mod tests;
+mod weight;
 
 pub(crate) use rates::is_saturated;
+
+pub(crate) use weight::is_untrusted;
 
 use super::results::{Results, Variant};
 use super::warning::Warning;
@@ -34,6 +37,7 @@ pub(crate) fn findings(results: &Results, clock_ns: f64) -> Vec<Warning> {
             events::nagle(variant),
             events::other_clock(results, variant),
             machine::limited_by_client(results, variant),
+            machine::busy(results, variant),
             machine::stolen(variant),
             machine::throttled(variant),
             rates::unsteady(variant),

@@ -19,6 +19,7 @@ fn check(results: &Results, want: &[&str]) {
     for (told, want) in told.iter().zip(want) {
         assert!(told.to_string().contains(want), "{told}");
         assert!(!told.why.is_empty() && !told.hint.is_empty(), "{told:?}");
+        assert!(weight::is_weighed(&told.code), "{told:?}");
         // A line each in the text, with a row before the first.
         assert!(told.text.chars().count() <= 85, "{}", told.text);
         assert!(told.advice().is_some_and(|advice| advice.chars().count() <= 96), "{told:?}");
@@ -161,16 +162,34 @@ fn what_others_took_of_the_machine_is_told() {
 
 #[test]
 fn a_client_that_is_busy_beside_an_idle_server_is_told() {
-    let busy = |share| {
+    let busy = |share, is_seen: bool| {
         let mut results = with_noise(&Noise { idle_share: Some(0.3), ..Noise::default() });
         for measured in &mut results.variants[0].measured {
             let resources = measured.repeat.resources.as_mut().expect("it was watched");
             resources.client = spent("worker-0", share);
+            resources.server = is_seen.then(|| spent("worker-0", 0.1));
         }
         results
     };
-    check(&busy(0.98), &["this client limits: a thread of the client was 98 % busy"]);
-    check(&busy(0.3), &[]);
+    check(&busy(0.98, true), &["this client limits: a thread of the client was 98 % busy"]);
+    check(&busy(0.98, false), &[]);
+    check(&busy(0.3, true), &[]);
+}
+
+#[test]
+fn processes_beside_client_and_server_are_told() {
+    let beside = |idle, cores| {
+        let mut results = with_noise(&Noise { idle_share: Some(idle), ..Noise::default() });
+        results.host.cpu.usable = Some(cores);
+        for measured in &mut results.variants[0].measured {
+            let resources = measured.repeat.resources.as_mut().expect("it was watched");
+            resources.client = spent("worker-0", 0.5);
+            resources.server = Some(spent("worker-0", 0.5));
+        }
+        results
+    };
+    check(&beside(0.3, 2), &["other processes used up to 20 % of the processors' time"]);
+    check(&beside(0.45, 2), &[]);
 }
 
 #[test]
