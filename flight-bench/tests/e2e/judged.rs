@@ -196,7 +196,11 @@ fn a_debug_build_is_refused_by_strict_unless_it_is_allowed() {
     // So few batches are told, and not to be trusted.
     let line = format!("get {} --batches 8 --repeats 1 --strict --allow-debug", server.endpoint());
     let run = bench(&line).ended(4);
-    assert!(run.stderr.contains("flight-bench: --strict: a repeat has 8 batches"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("flight-bench: --strict: a repeat has 8 batches"),
+        "{}",
+        run.stderr
+    );
     assert!(run.stdout.contains("total"), "{}", run.stdout);
 }
 

@@ -35,7 +35,7 @@ pub(super) fn busy(results: &Results, variant: &Variant) -> Option<Finding> {
         badness: others,
         text: format!("other processes used up to {} of the processors' time", percent(others)),
         why: "the figures are of what they left".to_owned(),
-        hint: "ending them, or pinning both sides to cores of their own (taskset)".to_owned(),
+        hint: "cores for client and server alone (taskset)".to_owned(),
     })
 }
 

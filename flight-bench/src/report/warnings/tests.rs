@@ -163,7 +163,10 @@ fn what_others_took_of_the_machine_is_told() {
 #[test]
 fn a_client_that_is_busy_beside_an_idle_server_is_told() {
     let busy = |share, is_seen: bool| {
-        let mut results = with_noise(&Noise { idle_share: Some(0.3), ..Noise::default() });
+        // Nobody else uses the four cores.
+        let idle_share = Some(1.0 - (share + 0.1) / 4.0);
+        let mut results = with_noise(&Noise { idle_share, ..Noise::default() });
+        results.host.cpu.usable = Some(4);
         for measured in &mut results.variants[0].measured {
             let resources = measured.repeat.resources.as_mut().expect("it was watched");
             resources.client = spent("worker-0", share);
