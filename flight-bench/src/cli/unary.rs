@@ -71,7 +71,7 @@ pub(crate) struct UnaryWorkArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) body: Option<String>,
 
-    /// Connections that the calls go over: shared, per-call, resumed or pooled[:N].
+    /// Connections that the calls go over: shared, per-call, resumed, pooled or pooled:N.
     ///
     /// shared: those of --connections are made once and kept, and each stream calls over its own
     /// one. pooled:N: up to N are kept (4 where no N is given), and each call takes the one with the
