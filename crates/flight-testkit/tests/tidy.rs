@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("flight-sample", &[]),
     ("flight-pki", &[]),
     ("flight-tls", &[]),
+    ("flight-auth", &[]),
     ("flight-keys", &[]),
     ("flight-ticket", &["flight-keys"]),
     ("flight-files", &["flight-wire"]),
@@ -30,6 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "flight-server",
         &[
+            "flight-auth",
             "flight-files",
             "flight-keys",
             "flight-net",
